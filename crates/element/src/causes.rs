@@ -55,6 +55,8 @@ pub struct Room {
     pub is_empty: bool,
     /// How often packets were taken out, or looked for, and none was left.
     pub n_emptied: u32,
+    /// Packets that were taken out.
+    pub n_left: u32,
 }
 
 /// What an element has stored.

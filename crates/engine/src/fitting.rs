@@ -2,6 +2,7 @@
 
 use element::{Causes, ElementIdx};
 
+use crate::readers;
 use crate::world::World;
 
 /// Runs in which the queues must be emptied before a larger burst is tried once one was too large.
@@ -10,11 +11,20 @@ const CALM: u32 = 64;
 /// Where the packets come to that an element sends.
 #[derive(Clone, Debug)]
 pub struct Ahead {
-    /// The elements that store them, and how often each had been emptied at the last look.
-    stores: Box<[(ElementIdx, u32)]>,
+    /// The elements that store them.
+    stores: Box<[Filled]>,
     /// Whether an element looks at how many are stored, and may drop the more.
     is_looked_at: bool,
     pace: Pace,
+}
+
+/// An element that stores them.
+#[derive(Clone, Debug)]
+struct Filled {
+    element: ElementIdx,
+    /// At the last look, how often it had been emptied, and packets that had left it.
+    n_emptied: u32,
+    n_left: u32,
 }
 
 /// How many packets go at a time.
@@ -32,9 +42,10 @@ impl Pace {
     /// At the start.
     const BEGIN: Pace = Pace { burst: 1, n_calm: 0, was_late: false, is_late: false };
 
-    /// How many packets to send now, `most` at most, if the queues have been emptied since the last run, or have not.
-    fn next(&mut self, are_emptied: bool, most: usize) -> usize {
-        if are_emptied {
+    /// How many packets to send now, `most` at most. `n_left`: packets that have left since the last run the queue that is emptied most
+    /// slowly; `None` if all have been emptied.
+    fn next(&mut self, n_left: Option<usize>, most: usize) -> usize {
+        let Some(n_left) = n_left else {
             self.is_late = false;
             self.n_calm = (self.n_calm + 1) % CALM;
             if !self.was_late || self.n_calm == 0 {
@@ -42,14 +53,14 @@ impl Pace {
             }
             self.burst = self.burst.min(most);
             return self.burst;
-        }
+        };
         (self.burst, self.n_calm, self.was_late) = ((self.burst / 2).max(1), 0, true);
         if !std::mem::replace(&mut self.is_late, true) {
             return 0;
         }
-        // They are emptied more slowly whatever comes.
-        self.burst = 1;
-        1
+        // They are emptied more slowly whatever comes: as many go as leave, as would one by one.
+        self.burst = n_left.clamp(1, most);
+        self.burst
     }
 }
 
@@ -79,19 +90,22 @@ impl World {
         if ahead.is_looked_at {
             return 1;
         }
-        let (mut left, mut are_emptied) = (usize::MAX, true);
-        for (store, n_emptied) in &mut ahead.stores {
-            let Some(room) = self.slots.get(*store).and_then(|store| store.as_ref()?.room()) else {
+        let (mut left, mut n_left) = (usize::MAX, None);
+        for filled in &mut ahead.stores {
+            let Some(room) = self.slots.get(filled.element).and_then(|store| store.as_ref()?.room()) else {
                 continue;
             };
-            are_emptied &= room.is_empty || room.n_emptied != *n_emptied;
-            *n_emptied = room.n_emptied;
+            if !room.is_empty && room.n_emptied == filled.n_emptied {
+                let n = room.n_left.wrapping_sub(filled.n_left) as usize;
+                n_left = Some(n_left.map_or(n, |least: usize| least.min(n)));
+            }
+            (filled.n_emptied, filled.n_left) = (room.n_emptied, room.n_left);
             left = left.min(room.left);
         }
         if left == usize::MAX {
             return burst;
         }
-        match ahead.pace.next(are_emptied, burst) {
+        match ahead.pace.next(n_left, burst) {
             0 => 0,
             // Half of the room is left to copies and to others that send there; one may always go.
             n => n.min(left / 2).max(1),
@@ -100,17 +114,41 @@ impl World {
 
     #[cold]
     fn look_ahead(&mut self, begin: ElementIdx) {
-        let (stores, passed): (Vec<_>, Vec<_>) =
-            self.wiring.behind(begin).partition(|element| self.wiring.stores(*element));
+        let (stores, passed) = self.reached(begin);
         let causes = passed.into_iter().filter_map(|element| self.causes(element));
         let is_looked_at = causes
             .filter(|causes| *causes != Causes::ANYTHING)
             .any(|causes| causes.include(Causes::LOOKS_AT_STORES));
-        let stores = stores.into_iter().map(|store| (store, 0)).collect();
+        let stores = stores.into_iter().map(|element| Filled { element, n_emptied: 0, n_left: 0 }).collect();
         self.wiring.ahead.resize_with(self.slots.len(), || None);
         if let Some(place) = self.wiring.ahead.get_mut(begin) {
             *place = Some(Ahead { stores, is_looked_at, pace: Pace::BEGIN });
         }
+    }
+
+    /// The elements that store packets which a task of an element moves, and those that it pulls or pushes them through.
+    fn reached(&self, begin: ElementIdx) -> (Vec<ElementIdx>, Vec<ElementIdx>) {
+        let wiring = &self.wiring;
+        // Each number is an element, and whether packets are pushed to it.
+        let next = |step: u32| {
+            let element = step as usize / 2;
+            let (n_inputs, n_outputs) = wiring.n_ports(element);
+            let pushes = (0..n_outputs).filter(|port| wiring.output_is_push(element, *port));
+            let pulls = (0..n_inputs).filter(|port| !wiring.input_is_push(element, *port));
+            let pushed = pushes.flat_map(|port| wiring.downstream(element, port)).map(|(next, _)| next * 2 + 1);
+            let pulled = pulls.flat_map(|port| wiring.upstream(element, port)).map(|(next, _)| next * 2);
+            pushed.chain(pulled).map(|step| step as u32).collect()
+        };
+        let stores = |step: u32| wiring.stores(step as usize / 2);
+        let (mut filled, mut passed) = (Vec::new(), Vec::new());
+        for step in readers::behind(begin as u32 * 2, next, stores) {
+            match (stores(step), step % 2 == 1) {
+                (true, true) => filled.push(step as usize / 2),
+                (true, false) => {}
+                (false, _) => passed.push(step as usize / 2),
+            }
+        }
+        (filled, passed)
     }
 }
 
@@ -121,12 +159,13 @@ mod tests {
     #[test]
     fn bursts_grow_while_queues_are_emptied_and_shrink_when_they_are_not() {
         let mut pace = Pace::BEGIN;
-        let mut bursts = |emptied: &[bool]| emptied.iter().map(|are| pace.next(*are, 32)).collect::<Vec<_>>();
-        assert_eq!(bursts(&[true; 7]), [2, 4, 8, 16, 32, 32, 32]);
+        let mut bursts = |n_left: &[Option<usize>]| n_left.iter().map(|n| pace.next(*n, 32)).collect::<Vec<_>>();
+        assert_eq!(bursts(&[None; 7]), [2, 4, 8, 16, 32, 32, 32]);
         // One that is too large is waited for, and then half of it goes.
-        assert_eq!(bursts(&[false, true, true]), [0, 16, 16]);
-        assert_eq!(bursts(&[true; 62])[60..], [16, 32]);
-        // Queues that are emptied more slowly than packets can come get them one by one.
-        assert_eq!(bursts(&[false, false, false, true]), [0, 1, 1, 1]);
+        assert_eq!(bursts(&[Some(1), None, None]), [0, 16, 16]);
+        assert_eq!(bursts(&[None; 62])[60..], [16, 32]);
+        // Queues that are emptied more slowly than packets can come get as many as leave them.
+        assert_eq!(bursts(&[Some(1), Some(1), Some(0), None]), [0, 1, 1, 1]);
+        assert_eq!(bursts(&[Some(8), Some(8), Some(64), None]), [0, 8, 32, 32]);
     }
 }

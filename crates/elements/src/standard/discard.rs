@@ -19,7 +19,11 @@ pub const CLASS: Class = Class::new::<Discard>("Discard", "1/0", "a/a", "x/x")
 
 const ARGS: &[Arg] = &[
     Arg::keyword("ACTIVE", "bool", "Whether to pull packets; only with a pull input. Default true."),
-    Arg::keyword("BURST", "unsigned", "Most packets to pull each time scheduled; 0 is no limit. Default 1."),
+    Arg::keyword(
+        "BURST",
+        "unsigned",
+        "Most packets to pull each time scheduled; 0 is no limit. Default what `--burst` says, 1 with `weir click`.",
+    ),
 ];
 
 const HANDLERS: &[Handler] = &[
@@ -35,6 +39,8 @@ const HANDLERS: &[Handler] = &[
 pub struct Discard {
     count: u64,
     burst: usize,
+    /// Whether the burst is not the user's: it is smaller where queues have no room.
+    fits: bool,
     is_active: bool,
     is_push: bool,
     puller: Option<(TaskId, Signal)>,
@@ -43,14 +49,18 @@ pub struct Discard {
 impl Element for Discard {
     fn configure(conf: &mut Configure<'_>) -> Result<Discard, Failed> {
         let is_active = conf.args.get_or("ACTIVE", true);
-        let burst: u32 = conf.args.get_or("BURST", 1);
+        let given: Option<u32> = conf.args.get("BURST");
         let is_push = conf.environment.input_is_push(conf.element, 0);
         if !is_active && is_push {
             conf.args.fail("ACTIVE is meaningless in push context");
         }
         conf.finish()?;
-        let burst = if burst == 0 { usize::MAX } else { burst as usize };
-        Ok(Discard { count: 0, burst, is_active, is_push, puller: None })
+        let burst = match given {
+            None => conf.environment.default_burst(),
+            Some(0) => usize::MAX,
+            Some(burst) => burst as usize,
+        };
+        Ok(Discard { count: 0, burst, fits: given.is_none(), is_active, is_push, puller: None })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
@@ -76,16 +86,17 @@ impl Element for Discard {
     }
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
-        let burst = ctx.joint_burst(self.burst, u64::MAX, Causes::NOTHING);
+        let of_run = if self.fits { ctx.fitting(self.burst, Causes::NOTHING) } else { self.burst };
+        let burst = ctx.joint_burst(of_run, u64::MAX, Causes::NOTHING);
         let (mut left, at_once, mut worked) = (burst, ctx.at_once(burst, Causes::NOTHING), false);
         while left > 0 {
             let wanted = left.min(at_once);
-            let (mut batch, n_idle) = ctx.pull_joint(0, self.burst, wanted);
+            let (mut batch, n_idle) = ctx.pull_joint(0, of_run, wanted);
             let n = batch.len();
             batch.clear();
             left -= n;
             self.count += n as u64;
-            worked = n > 0 && (self.burst > 1 || n_idle == 0) || worked;
+            worked = n > 0 && (of_run > 1 || n_idle == 0) || worked;
             if n < wanted {
                 break;
             }

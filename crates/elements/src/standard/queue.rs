@@ -94,8 +94,8 @@ impl Element for Queue {
     }
 
     fn room(&self) -> Option<Room> {
-        let is_empty = self.storage.packets.is_empty();
-        Some(Room { left: self.space(), is_empty, n_emptied: self.storage.n_emptied })
+        let Storage { packets, n_emptied, n_left, .. } = &self.storage;
+        Some(Room { left: self.space(), is_empty: packets.is_empty(), n_emptied: *n_emptied, n_left: *n_left })
     }
 
     fn stock(&self) -> Option<Stock> {
