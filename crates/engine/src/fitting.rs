@@ -70,7 +70,7 @@ impl World {
     /// grows as long as the queues are emptied between two runs. None are to be sent in the run after one that was too large.
     ///
     /// Where somebody sees their order, packets that part on the way are put in order where they meet, and what is told of them is told in
-    /// order, if that is all that it takes; to move them causes `own`.
+    /// order, if that is all that it takes; to move them causes `own`. In a turn each run moves one.
     pub(crate) fn fitting(&mut self, element: ElementIdx, burst: usize, own: Causes) -> usize {
         let n = self.fitting_ahead(element, burst);
         if n > 1 && self.wiring.shows_order && own != Causes::ANYTHING {
@@ -83,6 +83,9 @@ impl World {
     }
 
     fn fitting_ahead(&mut self, element: ElementIdx, burst: usize) -> usize {
+        if self.turn.is_on() {
+            return 1;
+        }
         if !matches!(self.wiring.ahead.get(element), Some(Some(_))) {
             self.look_ahead(element);
         }
@@ -126,7 +129,8 @@ impl World {
         }
     }
 
-    /// The elements that store packets which a task of an element moves, and those that it pulls or pushes them through.
+    /// The elements that store packets which a task of an element moves, but for those that it takes them from, and the elements that it pulls
+    /// or pushes them through.
     fn reached(&self, begin: ElementIdx) -> (Vec<ElementIdx>, Vec<ElementIdx>) {
         let wiring = &self.wiring;
         // Each number is an element, and whether packets are pushed to it.
@@ -135,19 +139,21 @@ impl World {
             let (n_inputs, n_outputs) = wiring.n_ports(element);
             let pushes = (0..n_outputs).filter(|port| wiring.output_is_push(element, *port));
             let pulls = (0..n_inputs).filter(|port| !wiring.input_is_push(element, *port));
-            let pushed = pushes.flat_map(|port| wiring.downstream(element, port)).map(|(next, _)| next * 2 + 1);
+            let pushed =
+                pushes.flat_map(|port| wiring.downstream(element, port)).map(|(next, _)| next * 2 + 1);
             let pulled = pulls.flat_map(|port| wiring.upstream(element, port)).map(|(next, _)| next * 2);
             pushed.chain(pulled).map(|step| step as u32).collect()
         };
         let stores = |step: u32| wiring.stores(step as usize / 2);
-        let (mut filled, mut passed) = (Vec::new(), Vec::new());
+        let (mut filled, mut emptied, mut passed) = (Vec::new(), Vec::new(), Vec::new());
         for step in readers::behind(begin as u32 * 2, next, stores) {
             match (stores(step), step % 2 == 1) {
                 (true, true) => filled.push(step as usize / 2),
-                (true, false) => {}
+                (true, false) => emptied.push(step as usize / 2),
                 (false, _) => passed.push(step as usize / 2),
             }
         }
+        filled.retain(|store| !emptied.contains(store));
         (filled, passed)
     }
 }
@@ -159,7 +165,8 @@ mod tests {
     #[test]
     fn bursts_grow_while_queues_are_emptied_and_shrink_when_they_are_not() {
         let mut pace = Pace::BEGIN;
-        let mut bursts = |n_left: &[Option<usize>]| n_left.iter().map(|n| pace.next(*n, 32)).collect::<Vec<_>>();
+        let mut bursts =
+            |n_left: &[Option<usize>]| n_left.iter().map(|n| pace.next(*n, 32)).collect::<Vec<_>>();
         assert_eq!(bursts(&[None; 7]), [2, 4, 8, 16, 32, 32, 32]);
         // One that is too large is waited for, and then half of it goes.
         assert_eq!(bursts(&[Some(1), None, None]), [0, 16, 16]);

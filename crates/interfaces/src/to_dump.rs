@@ -213,16 +213,17 @@ impl Element for ToDump {
     }
 
     fn joint_runs(&self) -> (usize, Causes) {
-        (if self.is_active && self.burst == 1 { usize::MAX } else { 1 }, Causes::NOTHING)
+        (if self.is_active { usize::MAX } else { 1 }, Causes::NOTHING)
     }
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
         if !self.is_active {
             return false;
         }
-        let burst = ctx.joint_burst(self.burst, u64::MAX, Causes::NOTHING);
-        let (mut batch, n_idle) = ctx.pull_joint(0, self.burst, burst);
-        let worked = !batch.is_empty() && (self.burst > 1 || n_idle == 0);
+        let of_run = ctx.fitting(self.burst, Causes::NOTHING);
+        let burst = ctx.joint_burst(of_run, u64::MAX, Causes::NOTHING);
+        let (mut batch, n_idle) = ctx.pull_joint(0, of_run, burst);
+        let worked = !batch.is_empty() && (of_run > 1 || n_idle == 0);
         self.write_batch(ctx, &batch);
         batch.clear();
         if !worked && !self.puller.as_ref().is_some_and(|puller| ctx.is_active(&puller.signal)) {

@@ -82,7 +82,7 @@ impl Element for Discard {
     }
 
     fn joint_runs(&self) -> (usize, Causes) {
-        (if self.is_active && self.burst == 1 { usize::MAX } else { 1 }, Causes::NOTHING)
+        (if self.is_active && (self.burst == 1 || self.fits) { usize::MAX } else { 1 }, Causes::NOTHING)
     }
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {

@@ -95,7 +95,12 @@ impl Element for Queue {
 
     fn room(&self) -> Option<Room> {
         let Storage { packets, n_emptied, n_left, .. } = &self.storage;
-        Some(Room { left: self.space(), is_empty: packets.is_empty(), n_emptied: *n_emptied, n_left: *n_left })
+        Some(Room {
+            left: self.space(),
+            is_empty: packets.is_empty(),
+            n_emptied: *n_emptied,
+            n_left: *n_left,
+        })
     }
 
     fn stock(&self) -> Option<Stock> {

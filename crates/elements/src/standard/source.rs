@@ -175,7 +175,7 @@ impl<S: Source> Shared<S> {
     pub fn joint_runs(&self) -> (usize, Causes) {
         let mut source = self.get();
         let pace = source.pace();
-        let joins = pace.is_active && pace.burst == 1;
+        let joins = pace.is_active && (pace.burst == 1 || pace.fits);
         (if joins { pace.left().min(u64::from(u32::MAX)) as usize } else { 1 }, S::CAUSES)
     }
 

@@ -91,8 +91,10 @@ impl Element for Unqueue {
     }
 
     fn joint_runs(&self) -> (usize, Causes) {
-        let joins = self.state.is_active.load(Relaxed) && self.state.burst.load(Relaxed) == 1;
-        (if joins { self.state.left().min(u64::from(u32::MAX)) as usize } else { 1 }, Causes::NOTHING)
+        let state = &self.state;
+        let joins =
+            state.is_active.load(Relaxed) && (state.burst.load(Relaxed) == 1 || state.fits.load(Relaxed));
+        (if joins { state.left().min(u64::from(u32::MAX)) as usize } else { 1 }, Causes::NOTHING)
     }
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
