@@ -74,6 +74,12 @@ fn bursts_lose_no_packets_in_queues_where_single_ones_lose_none() {
         ),
         "InfiniteSource(LIMIT 799, STOP true) -> q :: SimpleQueue(6) -> Unqueue -> c :: Counter -> Discard;"
             .to_string(),
+        // Also where packets are pulled.
+        format!("{source} -> Queue -> p :: PullTee -> Discard; p [1] -> q :: Queue(8) -> Unqueue -> c :: Counter -> Discard;"),
+        format!(
+            "{source} -> Queue -> l :: CheckLength(0) -> Unqueue -> Discard;
+            l [1] -> q :: Queue(5) -> Unqueue -> c :: Counter -> Discard;"
+        ),
     ] {
         let graph = format!("{graph} DriverManager(pause, read c.count, read q.drops)");
         for command in [&["run", "--quiet"][..], &["run", "--quiet", "--burst", "256"], &["click"]] {
