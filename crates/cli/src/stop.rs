@@ -70,6 +70,7 @@ impl Stop {
 
     /// The number of the signal that has come.
     pub fn signal(&self) -> Option<i32> {
-        self.is_asked().then(|| self.signal.load(Ordering::Relaxed) as i32)
+        // The handler, on whichever thread it ran, stored the number first.
+        self.is_asked.load(Ordering::Acquire).then(|| self.signal.load(Ordering::Relaxed) as i32)
     }
 }

@@ -73,7 +73,8 @@ impl Audience {
     /// Sends to each client what it takes now; whether there are any to be looked at.
     pub fn send(&mut self) -> bool {
         let begin = self.end - self.text.len() as u64;
-        for client in &mut self.clients {
+        // What those who are gone have not got may be forgotten already.
+        for client in self.clients.iter_mut().filter(|client| client.state != State::Gone) {
             client.send(&self.text, begin);
         }
         let needed = self.clients.iter().filter(|client| client.state != State::Gone);
@@ -214,5 +215,12 @@ mod tests {
         drop(client(&mut audience));
         audience.say("one");
         assert_eq!(audience.clients[0].state(), State::Gone);
+        assert!(audience.send(), "it is still to be sent away");
+        let mut other = client(&mut audience);
+        audience.say("two");
+        audience.end();
+        let mut heard = String::new();
+        other.read_to_string(&mut heard).unwrap();
+        assert_eq!(heard, "two\n");
     }
 }
