@@ -22,7 +22,7 @@ use report::Report;
 
 /// Measures every graph with every command in turn, so that a drift of the machine meets all alike.
 pub fn run(options: BenchOptions) -> Exit {
-    let contestants = Contestant::all(&options.vs, options.cores)?;
+    let contestants = Contestant::all(&options.vs, options.cores, options.burst)?;
     let files = match options.files.is_empty() {
         _ if options.startup || options.changes.is_some() => Vec::new(),
         true => stock_files()?,

@@ -89,6 +89,7 @@ fn figures_that_measure_nothing_are_wrong_command_lines() {
         (["--rounds", "0"], "'0' for '--rounds <N>': expected a number, at least 1"),
         (["--changes", "0"], "'0' for '--changes <N>': expected a number, at least 1"),
         (["--duration", "0"], "'0' for '--duration <SECONDS>': expected seconds, more than 0"),
+        (["--burst", "0"], "invalid value '0' for '--burst <N>': 0 is not in 1..=256"),
         (["--warm", "inf"], "'inf' for '--warm <SECONDS>': expected seconds, 0 or more"),
         (["--cpu", "100000"], "'100000' for '--cpu <N>': this process may use the processors "),
     ] {
@@ -97,6 +98,15 @@ fn figures_that_measure_nothing_are_wrong_command_lines() {
         assert_eq!(output.status.code(), Some(2), "{told}");
         assert!(told.contains(due), "{told}");
     }
+}
+
+#[test]
+fn graphs_are_measured_with_bursts_that_they_do_not_give() {
+    let args =
+        ["p1_two_sources.click", "--rounds", "1", "--warm", "0.01", "--duration", "0.02", "--burst", "32"];
+    let output = bench(&args);
+    let (table, told) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && table.contains("\np1_two_sources "), "{table}{told}");
 }
 
 #[test]

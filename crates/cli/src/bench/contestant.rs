@@ -18,9 +18,9 @@ pub struct Contestant {
 }
 
 impl Contestant {
-    /// This program first, on several cores if so told and then on one as well, then those of `--vs [NAME=]COMMAND`; each
-    /// must exist.
-    pub fn all(vs: &[String], cores: Option<u16>) -> Result<Vec<Contestant>, Failure> {
+    /// This program first, on several cores if so told and then on one as well, with bursts if so told, then those of
+    /// `--vs [NAME=]COMMAND`; each must exist.
+    pub fn all(vs: &[String], cores: Option<u16>, burst: Option<u16>) -> Result<Vec<Contestant>, Failure> {
         let n_allowed = sys::cpu::allowed().map_or(usize::MAX, |cpus| cpus.len());
         if let Some(n) = cores.filter(|n| usize::from(*n) > n_allowed) {
             return Err(Failure::Usage(format!(
@@ -29,15 +29,19 @@ impl Contestant {
         }
         let me = std::env::current_exe().map_err(|error| reason(&error))?;
         let program = me.to_string_lossy().into_owned();
-        let own = |name: &str, args: &[&str], n_cores: usize| {
-            let args = args.iter().map(|arg| arg.to_string()).collect();
+        let way = match burst {
+            Some(n) => format!("run --quiet --burst {n}"),
+            None => "click".to_string(),
+        };
+        let own = |name: &str, further: &[&str], n_cores: usize| {
+            let args = way.split(' ').chain(further.iter().copied()).map(str::to_string).collect();
             Contestant { name: name.to_string(), program: program.clone(), args, n_cores }
         };
         let mut all = vec![match cores {
-            Some(n) => own("weir", &["click", "--cores", &n.to_string()], usize::from(n)),
-            None => own("weir", &["click"], 1),
+            Some(n) => own("weir", &["--cores", &n.to_string()], usize::from(n)),
+            None => own("weir", &[], 1),
         }];
-        all.extend(cores.map(|_| own("one core", &["click"], 1)));
+        all.extend(cores.map(|_| own("one core", &[], 1)));
         for command in vs {
             let contestant = Contestant::of(command).map_err(Failure::Usage)?;
             match all.iter().any(|other| other.name == contestant.name) {
@@ -107,4 +111,20 @@ fn found(program: &str) -> Option<String> {
     }
     let folders = std::env::var_os("PATH")?;
     std::env::split_paths(&folders).find_map(|folder| whole(&folder.join(program)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn with_bursts_graphs_run_in_the_own_way() {
+        let args = |cores, burst| {
+            let all = Contestant::all(&[], cores, burst).ok().expect("the program exists");
+            all.into_iter().map(|contestant| contestant.args.join(" ")).collect::<Vec<_>>()
+        };
+        assert_eq!(args(None, None), ["click"]);
+        assert_eq!(args(None, Some(8)), ["run --quiet --burst 8"]);
+        assert_eq!(args(Some(1), Some(8)), ["run --quiet --burst 8 --cores 1", "run --quiet --burst 8"]);
+    }
 }

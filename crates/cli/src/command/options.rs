@@ -242,6 +242,9 @@ pub struct BenchOptions {
     /// First processor to run on [default: the first that this process may use].
     #[arg(long, value_name = "N", value_parser = crate::cores::cpu)]
     cpu: Option<usize>,
+    /// Move N packets at a time where the graph says nothing, as `weir run` does; without it one, as Click.
+    #[arg(long, value_name = "N", conflicts_with_all = ["startup", "changes"], value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub burst: Option<u16>,
     /// Run each graph on N cores, and on one to compare with; a graph that is changed on N only.
     #[arg(long, value_name = "N", conflicts_with_all = ["cpu_time", "startup"], value_parser = clap::value_parser!(u16).range(2..=i64::from(crate::cores::MAX)))]
     pub cores: Option<u16>,
