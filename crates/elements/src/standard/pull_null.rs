@@ -6,10 +6,10 @@
 //! InfiniteSource -> Queue -> PullNull -> Unqueue -> Discard;
 //! ```
 
-use element::{Batch, Class, Configure, Ctx, Element, Failed};
+use element::{Batch, Causes, Class, Configure, Ctx, Element, Failed};
 
 /// The class.
-pub const CLASS: Class = Class::new::<PullNull>("PullNull", "1/1", "l/l", "x/x").blind();
+pub const CLASS: Class = Class::new::<PullNull>("PullNull", "1/1", "l/l", "x/x").causes(Causes::NOTHING).blind();
 
 /// See the page above.
 pub struct PullNull;
