@@ -86,6 +86,8 @@ pub struct Class {
     pub role: Role,
     /// Whether it may make packets of its own, as far as a search for notifiers is concerned.
     pub generates: bool,
+    /// Whether it tells those who pull behind it, even from what it is pushed to, that it never has a packet.
+    pub dormant: bool,
     /// Whether the `config` handler can be written while the graph runs.
     pub live: bool,
     /// Handlers, `config` among them, whose failed writes do not return -22. One of ports has its number as `#`.
@@ -139,6 +141,7 @@ impl Class {
             phase: Phase::DEFAULT,
             role: Role::Plain,
             generates: true,
+            dormant: false,
             live: false,
             refusals: &[],
             alias_of: None,
@@ -191,6 +194,13 @@ impl Class {
     pub const fn silent(mut self) -> Class {
         self.generates = false;
         self
+    }
+
+    /// Never sends a packet, and says so: a search for notifiers of emptiness ends here and has found nothing, also where
+    /// packets would be pushed.
+    pub const fn dormant(mut self) -> Class {
+        self.dormant = true;
+        self.silent()
     }
 
     /// Can be given a new configuration while the graph runs: a new element is made and takes the old one's state.

@@ -121,6 +121,9 @@ impl Search {
                 }
             };
         }
+        if self.kind == Kind::Empty && world.classes[element].dormant {
+            return false;
+        }
         let turned = match self.kind {
             Kind::Empty => world.wiring.output_is_push(element, port),
             Kind::Full => !world.wiring.input_is_push(element, port),
