@@ -53,6 +53,7 @@ impl World {
                     }
                 }
             };
+            self.n_steps += batch.len();
             if to.is_meeting() && self.stack.len() > base {
                 match self.meet(base, to, batch) {
                     Some(due) => batch = due,

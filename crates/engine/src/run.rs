@@ -142,13 +142,14 @@ impl World {
 
     fn run_tasks(&mut self) {
         self.runs_left = TASKS_PER_ROUND + 1;
+        self.forget_times();
         // A turn is not left in the middle, and so a round may have some runs more.
         while self.runs_left > 0 || self.turn.is_on() {
             if self.runcount <= 0 {
                 break;
             }
             let Some((task, element)) = self.tasks.begin() else { break };
-            self.forget_times();
+            self.forget_old_times();
             if self.acts_for_threads() {
                 self.thread = self.home_of(task);
             }

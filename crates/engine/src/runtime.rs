@@ -86,6 +86,7 @@ impl Runtime for World {
             Some(pulled) => taken.pulled(&mut ctx, output, pulled),
         };
         self.put_back(from, taken);
+        self.n_steps += batch.len();
         if outbox.is_empty() {
             self.spare_outboxes.push(outbox);
         } else {

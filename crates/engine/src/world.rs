@@ -50,9 +50,11 @@ pub struct World {
     /// Errors that handlers tell of, while somebody listens.
     pub(crate) told: Option<Vec<String>>,
     pub(crate) clock: Clock,
-    /// Times read in this task run, so that one run reads each clock once.
+    /// Times read of late, so that one run, and a few short ones, read each clock once.
     pub(crate) wall_ns: Option<i64>,
     pub(crate) steady_ns: Option<i64>,
+    /// Steps that tasks and packets made since times were forgotten.
+    pub(crate) n_steps: usize,
     pub(crate) drops: Vec<Drops>,
     /// Batches still to be delivered: the last one is next.
     pub(crate) stack: Vec<Step>,
@@ -130,6 +132,10 @@ pub struct World {
     pub class_names: fn() -> Vec<&'static str>,
 }
 
+/// Steps that take so little time together that nobody minds: runs of tasks, and packets that come to elements. A burst of 32 packets
+/// has one time as well.
+const RECENT: usize = 32;
+
 /// What a new world is made of.
 pub(crate) struct Parts {
     pub graph: Arc<Graph>,
@@ -177,6 +183,7 @@ impl World {
             clock,
             wall_ns: None,
             steady_ns: None,
+            n_steps: 0,
             drops,
             stack: Vec::new(),
             parts: Vec::new(),
@@ -255,8 +262,16 @@ impl World {
     /// Forgets the times read: they are read anew when next asked for.
     #[inline]
     pub(crate) fn forget_times(&mut self) {
-        self.wall_ns = None;
-        self.steady_ns = None;
+        (self.wall_ns, self.steady_ns, self.n_steps) = (None, None, 0);
+    }
+
+    /// Forgets them before a run of a task, unless hardly anything has happened since.
+    #[inline]
+    pub(crate) fn forget_old_times(&mut self) {
+        if self.n_steps >= RECENT {
+            self.forget_times();
+        }
+        self.n_steps += 1;
     }
 
     /// Whether a handler's text is to be printed as it is, without a newline added.

@@ -9,7 +9,8 @@
 use element::{Batch, Causes, Class, Configure, Ctx, Element, Failed};
 
 /// The class.
-pub const CLASS: Class = Class::new::<PullNull>("PullNull", "1/1", "l/l", "x/x").causes(Causes::NOTHING).blind();
+pub const CLASS: Class =
+    Class::new::<PullNull>("PullNull", "1/1", "l/l", "x/x").causes(Causes::NOTHING).blind();
 
 /// See the page above.
 pub struct PullNull;

@@ -208,7 +208,8 @@ impl<S: Source> Shared<S> {
         }
         ctx.emit_noticed(0, batch, S::CAUSES);
         // As in Click behind the whole burst: handlers that its packets cause to be called may ask for the count.
-        self.count.fetch_add(n, Relaxed);
+        // One thread at a time has the source.
+        self.count.store(self.count.load(Relaxed) + n, Relaxed);
         ctx.schedule(task);
         true
     }
