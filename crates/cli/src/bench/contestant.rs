@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn with_bursts_graphs_run_in_the_own_way() {
         let args = |cores, burst| {
-            let all = Contestant::all(&[], cores, burst).ok().expect("the program exists");
+            let all = Contestant::all(&[], cores, burst).expect("the program exists");
             all.into_iter().map(|contestant| contestant.args.join(" ")).collect::<Vec<_>>()
         };
         assert_eq!(args(None, None), ["click"]);
