@@ -60,7 +60,8 @@ impl Stop {
 
     /// Whether a signal has come.
     pub fn is_asked(&self) -> bool {
-        self.is_asked.load(Ordering::Relaxed)
+        // The handler, on whichever thread it ran, stored the signal's number first.
+        self.is_asked.load(Ordering::Acquire)
     }
 
     /// Where it is told that a signal has come.
@@ -70,7 +71,6 @@ impl Stop {
 
     /// The number of the signal that has come.
     pub fn signal(&self) -> Option<i32> {
-        // The handler, on whichever thread it ran, stored the number first.
-        self.is_asked.load(Ordering::Acquire).then(|| self.signal.load(Ordering::Relaxed) as i32)
+        self.is_asked().then(|| self.signal.load(Ordering::Relaxed) as i32)
     }
 }

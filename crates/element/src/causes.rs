@@ -56,7 +56,7 @@ pub struct Room {
     /// How often packets were taken out, or looked for, and none was left.
     pub n_emptied: u32,
     /// Packets that were taken out.
-    pub n_left: u32,
+    pub n_taken: u32,
 }
 
 /// What an element has stored.

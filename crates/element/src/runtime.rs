@@ -67,8 +67,7 @@ pub enum Delivery {
 ///
 /// `element` is always the calling element.
 pub trait Runtime {
-    /// Wall-clock time in nanoseconds since the epoch; read once per task run, timer or pull, but simulated time passes by a
-    /// nanosecond with each call.
+    /// See [`Ctx::now_ns`]; simulated time passes by a nanosecond with each call.
     fn now_ns(&mut self) -> i64;
     /// See [`Ctx::forget_times`].
     fn forget_times(&mut self);

@@ -3,6 +3,7 @@
 use element::{Causes, ElementIdx};
 
 use crate::readers;
+use crate::wiring::Step;
 use crate::world::World;
 
 /// Runs in which the queues must be emptied before a larger burst is tried once one was too large.
@@ -22,9 +23,9 @@ pub struct Ahead {
 #[derive(Clone, Debug)]
 struct Filled {
     element: ElementIdx,
-    /// At the last look, how often it had been emptied, and packets that had left it.
+    /// At the last look, how often it had been emptied, and packets that had been taken out.
     n_emptied: u32,
-    n_left: u32,
+    n_taken: u32,
 }
 
 /// How many packets go at a time.
@@ -42,10 +43,10 @@ impl Pace {
     /// At the start.
     const BEGIN: Pace = Pace { burst: 1, n_calm: 0, was_late: false, is_late: false };
 
-    /// How many packets to send now, `most` at most. `n_left`: packets that have left since the last run the queue that is emptied most
-    /// slowly; `None` if all have been emptied.
-    fn next(&mut self, n_left: Option<usize>, most: usize) -> usize {
-        let Some(n_left) = n_left else {
+    /// How many packets to send now, `most` at most. `n_taken`: packets that were taken since the last run out of the queue that is emptied
+    /// most slowly; `None` if all have been emptied.
+    fn next(&mut self, n_taken: Option<usize>, most: usize) -> usize {
+        let Some(n_taken) = n_taken else {
             self.is_late = false;
             self.n_calm = (self.n_calm + 1) % CALM;
             if !self.was_late || self.n_calm == 0 {
@@ -58,8 +59,8 @@ impl Pace {
         if !std::mem::replace(&mut self.is_late, true) {
             return 0;
         }
-        // They are emptied more slowly whatever comes: as many go as leave, as would one by one.
-        self.burst = n_left.clamp(1, most);
+        // They are emptied more slowly whatever comes: as many go as are taken out, as would one by one.
+        self.burst = n_taken.clamp(1, most);
         self.burst
     }
 }
@@ -93,22 +94,22 @@ impl World {
         if ahead.is_looked_at {
             return 1;
         }
-        let (mut left, mut n_left) = (usize::MAX, None);
+        let (mut left, mut n_taken) = (usize::MAX, None);
         for filled in &mut ahead.stores {
             let Some(room) = self.slots.get(filled.element).and_then(|store| store.as_ref()?.room()) else {
                 continue;
             };
             if !room.is_empty && room.n_emptied == filled.n_emptied {
-                let n = room.n_left.wrapping_sub(filled.n_left) as usize;
-                n_left = Some(n_left.map_or(n, |least: usize| least.min(n)));
+                let n = room.n_taken.wrapping_sub(filled.n_taken) as usize;
+                n_taken = Some(n_taken.map_or(n, |least: usize| least.min(n)));
             }
-            (filled.n_emptied, filled.n_left) = (room.n_emptied, room.n_left);
+            (filled.n_emptied, filled.n_taken) = (room.n_emptied, room.n_taken);
             left = left.min(room.left);
         }
         if left == usize::MAX {
             return burst;
         }
-        match ahead.pace.next(n_left, burst) {
+        match ahead.pace.next(n_taken, burst) {
             0 => 0,
             // Half of the room is left to copies and to others that send there; one may always go.
             n => n.min(left / 2).max(1),
@@ -122,7 +123,7 @@ impl World {
         let is_looked_at = causes
             .filter(|causes| *causes != Causes::ANYTHING)
             .any(|causes| causes.include(Causes::LOOKS_AT_STORES));
-        let stores = stores.into_iter().map(|element| Filled { element, n_emptied: 0, n_left: 0 }).collect();
+        let stores = stores.into_iter().map(|element| Filled { element, n_emptied: 0, n_taken: 0 }).collect();
         self.wiring.ahead.resize_with(self.slots.len(), || None);
         if let Some(place) = self.wiring.ahead.get_mut(begin) {
             *place = Some(Ahead { stores, is_looked_at, pace: Pace::BEGIN });
@@ -134,24 +135,18 @@ impl World {
     fn reached(&self, begin: ElementIdx) -> (Vec<ElementIdx>, Vec<ElementIdx>) {
         let wiring = &self.wiring;
         // Each number is an element, and whether packets are pushed to it.
-        let next = |step: u32| {
-            let element = step as usize / 2;
-            let (n_inputs, n_outputs) = wiring.n_ports(element);
-            let pushes = (0..n_outputs).filter(|port| wiring.output_is_push(element, *port));
-            let pulls = (0..n_inputs).filter(|port| !wiring.input_is_push(element, *port));
-            let pushed =
-                pushes.flat_map(|port| wiring.downstream(element, port)).map(|(next, _)| next * 2 + 1);
-            let pulled = pulls.flat_map(|port| wiring.upstream(element, port)).map(|(next, _)| next * 2);
-            pushed.chain(pulled).map(|step| step as u32).collect()
-        };
-        let stores = |step: u32| wiring.stores(step as usize / 2);
+        let number =
+            |(step, (next, _)): (Step, (ElementIdx, _))| next as u32 * 2 + u32::from(step == Step::Push);
+        let next = |reached: u32| wiring.moves(reached as usize / 2).map(number).collect();
+        let stores = |reached: u32| wiring.stores(reached as usize / 2);
         let (mut filled, mut emptied, mut passed) = (Vec::new(), Vec::new(), Vec::new());
-        for step in readers::behind(begin as u32 * 2, next, stores) {
-            match (stores(step), step % 2 == 1) {
-                (true, true) => filled.push(step as usize / 2),
-                (true, false) => emptied.push(step as usize / 2),
-                (false, _) => passed.push(step as usize / 2),
-            }
+        for reached in readers::behind(begin as u32 * 2, next, stores) {
+            let place = match (stores(reached), reached % 2 == 1) {
+                (true, true) => &mut filled,
+                (true, false) => &mut emptied,
+                (false, _) => &mut passed,
+            };
+            place.push(reached as usize / 2);
         }
         filled.retain(|store| !emptied.contains(store));
         (filled, passed)
@@ -166,12 +161,12 @@ mod tests {
     fn bursts_grow_while_queues_are_emptied_and_shrink_when_they_are_not() {
         let mut pace = Pace::BEGIN;
         let mut bursts =
-            |n_left: &[Option<usize>]| n_left.iter().map(|n| pace.next(*n, 32)).collect::<Vec<_>>();
+            |n_taken: &[Option<usize>]| n_taken.iter().map(|n| pace.next(*n, 32)).collect::<Vec<_>>();
         assert_eq!(bursts(&[None; 7]), [2, 4, 8, 16, 32, 32, 32]);
         // One that is too large is waited for, and then half of it goes.
         assert_eq!(bursts(&[Some(1), None, None]), [0, 16, 16]);
         assert_eq!(bursts(&[None; 62])[60..], [16, 32]);
-        // Queues that are emptied more slowly than packets can come get as many as leave them.
+        // Queues that are emptied more slowly than packets can come get as many as are taken out.
         assert_eq!(bursts(&[Some(1), Some(1), Some(0), None]), [0, 1, 1, 1]);
         assert_eq!(bursts(&[Some(8), Some(8), Some(64), None]), [0, 8, 32, 32]);
     }

@@ -7,6 +7,7 @@ use element::{Causes, ElementIdx, PortIdx, Stock, BATCH_MAX};
 use crate::growth;
 use crate::meetings;
 use crate::notify::Kind;
+use crate::wiring::Step;
 use crate::world::World;
 
 /// Where the packets come from that a task of an element moves, and where they go to.
@@ -83,13 +84,6 @@ struct Search<'a> {
     shows: bool,
     /// Whether it may, unless they go in single file.
     mixes: bool,
-}
-
-/// How a search comes to an element.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
-    Push,
-    Pull,
 }
 
 impl World {
@@ -189,15 +183,8 @@ impl Search<'_> {
         let (begin, _) = *self.next.first()?;
         *self.way.meets.get_mut(begin)? = true;
         while let Some((element, more)) = self.next.pop() {
-            let (n_inputs, n_outputs) = self.world.wiring.n_ports(element);
-            for port in (0..n_outputs).filter(|port| self.world.wiring.output_is_push(element, *port)) {
-                let next = self.world.wiring.downstream(element, port);
-                next.into_iter().try_for_each(|(next, port)| self.meet((next, port), Step::Push, more))?;
-            }
-            for port in (0..n_inputs).filter(|port| !self.world.wiring.input_is_push(element, *port)) {
-                let next = self.world.wiring.upstream(element, port);
-                next.into_iter().try_for_each(|(next, port)| self.meet((next, port), Step::Pull, more))?;
-            }
+            let world = self.world;
+            world.wiring.moves(element).try_for_each(|(step, next)| self.meet(next, step, more))?;
         }
         self.way.causes = self.met.iter().fold(Causes::NOTHING, |all, (_, causes)| all.and(*causes));
         let makes_more = self.way.causes.include(Causes::MORE);

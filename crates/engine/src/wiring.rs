@@ -12,6 +12,13 @@ use crate::readers;
 use crate::turns::List;
 use crate::ways::Known;
 
+/// How an element moves packets over a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    Push,
+    Pull,
+}
+
 /// A port that is connected to nothing.
 const NOWHERE: u32 = u32::MAX;
 
@@ -265,20 +272,27 @@ impl Wiring {
         found
     }
 
-    /// The elements that packets come to which leave an element, as far as those that store them.
-    pub fn behind(&self, from: ElementIdx) -> impl Iterator<Item = ElementIdx> {
+    /// Whether packets that leave an element come to one of those that are sought before they are stored again.
+    pub fn is_behind(&self, from: ElementIdx, is_sought: impl Fn(ElementIdx) -> bool) -> bool {
         let next = |element: u32| {
             let of_port = |port| self.downstream(element as usize, port);
             let all = (0..self.n_ports(element as usize).1).flat_map(of_port);
             all.map(|(next, _)| next as u32).collect()
         };
-        let found = readers::behind(from as u32, next, |element| self.stores(element as usize));
-        found.into_iter().map(|element| element as usize)
+        let stores = |element: u32| self.stores(element as usize);
+        let found = readers::behind(from as u32, next, stores);
+        found.into_iter().any(|element| !stores(element) && is_sought(element as usize))
     }
 
-    /// Whether packets that leave an element come to one of those that are sought before they are stored again.
-    pub fn is_behind(&self, from: ElementIdx, is_sought: impl Fn(ElementIdx) -> bool) -> bool {
-        self.behind(from).any(|element| !self.stores(element) && is_sought(element))
+    /// The other ends of the connections over which an element moves packets when its task runs or packets come to it: those that it
+    /// pushes to, and then those that it pulls from.
+    pub fn moves(&self, element: ElementIdx) -> impl Iterator<Item = (Step, (ElementIdx, PortIdx))> + '_ {
+        let (n_inputs, n_outputs) = self.n_ports(element);
+        let pushes = (0..n_outputs).filter(move |port| self.output_is_push(element, *port));
+        let pulls = (0..n_inputs).filter(move |port| !self.input_is_push(element, *port));
+        let pushed = pushes.flat_map(move |port| self.downstream(element, port)).map(|end| (Step::Push, end));
+        let pulled = pulls.flat_map(move |port| self.upstream(element, port)).map(|end| (Step::Pull, end));
+        pushed.chain(pulled)
     }
 
     /// The input that a push output leads to.

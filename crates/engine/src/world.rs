@@ -27,6 +27,10 @@ use crate::wake::Waker;
 use crate::watcher::Watcher;
 use crate::wiring::Wiring;
 
+/// Steps that take so little time together that nobody minds: runs of tasks, and packets that come to elements. A burst of 32 packets
+/// has one time as well.
+const RECENT: usize = 32;
+
 /// A running graph.
 pub struct World {
     pub(crate) graph: Arc<Graph>,
@@ -131,10 +135,6 @@ pub struct World {
     /// The names of the classes that exist.
     pub class_names: fn() -> Vec<&'static str>,
 }
-
-/// Steps that take so little time together that nobody minds: runs of tasks, and packets that come to elements. A burst of 32 packets
-/// has one time as well.
-const RECENT: usize = 32;
 
 /// What a new world is made of.
 pub(crate) struct Parts {

@@ -10,7 +10,8 @@ use crate::Clock;
 impl Ctx<'_> {
     // ---- time
 
-    /// Wall-clock time in nanoseconds since the epoch, read once per task run, timer or pull.
+    /// Wall-clock time in nanoseconds since the epoch, read once in a task run or for a timer. Short runs that follow each other, in which
+    /// hardly any packets move, share a time; see [`Ctx::forget_times`].
     #[inline]
     pub fn now_ns(&mut self) -> i64 {
         self.runtime.now_ns()

@@ -94,12 +94,12 @@ impl Element for Queue {
     }
 
     fn room(&self) -> Option<Room> {
-        let Storage { packets, n_emptied, n_left, .. } = &self.storage;
+        let Storage { packets, n_emptied, n_taken, .. } = &self.storage;
         Some(Room {
             left: self.space(),
             is_empty: packets.is_empty(),
             n_emptied: *n_emptied,
-            n_left: *n_left,
+            n_taken: *n_taken,
         })
     }
 

@@ -208,8 +208,7 @@ impl<S: Source> Shared<S> {
         }
         ctx.emit_noticed(0, batch, S::CAUSES);
         // As in Click behind the whole burst: handlers that its packets cause to be called may ask for the count.
-        // One thread at a time has the source.
-        self.count.store(self.count.load(Relaxed) + n, Relaxed);
+        self.add(n);
         ctx.schedule(task);
         true
     }
@@ -266,8 +265,13 @@ impl<S: Source> Shared<S> {
 
     fn count_and_make(&self, ctx: &mut Ctx<'_>, n: u64) -> Batch {
         let mut source = self.get();
-        self.count.fetch_add(n, Relaxed);
+        self.add(n);
         source.make(ctx, n as usize)
+    }
+
+    /// Counts packets. One thread at a time has the source, so that no locked instruction is needed.
+    fn add(&self, n: u64) {
+        self.count.store(self.count.load(Relaxed) + n, Relaxed);
     }
 }
 

@@ -41,8 +41,8 @@ pub struct Storage {
     sleepiness: u32,
     /// See [`element::Room::n_emptied`].
     pub n_emptied: u32,
-    /// See [`element::Room::n_left`].
-    pub n_left: u32,
+    /// See [`element::Room::n_taken`].
+    pub n_taken: u32,
 }
 
 impl Storage {
@@ -60,7 +60,7 @@ impl Storage {
             keeps_newest: false,
             sleepiness: 0,
             n_emptied: 0,
-            n_left: 0,
+            n_taken: 0,
         }
     }
 
@@ -129,7 +129,7 @@ impl Storage {
     pub fn take_and_prefetch(&mut self, ctx: &mut Ctx<'_>, max: usize) -> Batch {
         let batch = self.take(max);
         self.n_emptied = self.n_emptied.wrapping_add(u32::from(self.packets.is_empty()));
-        self.n_left = self.n_left.wrapping_add(batch.len() as u32);
+        self.n_taken = self.n_taken.wrapping_add(batch.len() as u32);
         if self.packets.len() >= LONG && ctx.leads_to_reader() {
             self.packets.prefetch(batch.len());
         }
