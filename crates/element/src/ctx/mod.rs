@@ -250,7 +250,8 @@ impl<'a> Ctx<'a> {
     #[inline]
     pub fn joint_burst(&mut self, burst: usize, left: u64, own: Causes) -> usize {
         let runs = match burst {
-            1..=JOINT => left.div_ceil(burst as u64).min((TOGETHER / burst) as u64) as usize,
+            1 => left.min(TOGETHER as u64) as usize,
+            2..=JOINT => left.div_ceil(burst as u64).min((TOGETHER / burst) as u64) as usize,
             _ => 1,
         };
         let runs = if runs > 1 { self.runtime.take_runs(self.element, burst, own, runs) } else { 1 };

@@ -6,7 +6,8 @@
 //! InfiniteSource -> c :: Counter(COUNT_CALL 1000 stop) -> Discard;
 //! ```
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use element::{
     llrpc, same, Arg, Batch, Causes, Class, Configure, Ctx, Element, Failed, Handler, HandlerCall,
@@ -15,6 +16,7 @@ use element::{
 
 use super::ewma::RateEwma;
 use super::jiffies;
+use super::tally::{Tally, TallyRate};
 
 /// The class.
 pub const CLASS: Class = Class::new::<Counter>("Counter", "1/1", "a/a", "x/x")
@@ -53,16 +55,23 @@ const HANDLERS: &[Handler] = &[
 /// See the page above.
 pub struct Counter {
     /// Shared with the second hand: handlers that are called when a number is reached may ask for the counts.
-    state: Arc<Mutex<State>>,
+    state: Arc<State>,
 }
 
 struct State {
-    count: u64,
-    byte_count: u64,
-    rate: RateEwma,
-    byte_rate: RateEwma,
-    count_call: Option<Trigger>,
-    byte_count_call: Option<Trigger>,
+    count: Tally,
+    byte_count: Tally,
+    rate: TallyRate,
+    byte_rate: TallyRate,
+    calls: Mutex<Calls>,
+    /// Whether one of them may still be due.
+    is_armed: AtomicBool,
+}
+
+#[derive(Default)]
+struct Calls {
+    count: Option<Trigger>,
+    byte_count: Option<Trigger>,
 }
 
 /// A handler to write when a count reaches a number.
@@ -87,13 +96,20 @@ impl Element for Counter {
         let byte_count_call = Trigger::configure(conf, "BYTE_COUNT_CALL", byte_count_call, told_max)?;
         // Fewer bits of fraction leave room for higher rates of bytes.
         let (rate, byte_rate) = (RateEwma::new(4, 10), RateEwma::new(4, 4));
-        let state = State { count: 0, byte_count: 0, rate, byte_rate, count_call, byte_count_call };
-        Ok(Counter { state: Arc::new(Mutex::new(state)) })
+        let state = State {
+            count: Tally::default(),
+            byte_count: Tally::default(),
+            rate: TallyRate::new(rate),
+            byte_rate: TallyRate::new(byte_rate),
+            calls: Mutex::default(),
+            is_armed: AtomicBool::new(false),
+        };
+        state.with_calls(|calls| *calls = Calls { count: count_call, byte_count: byte_count_call });
+        Ok(Counter { state: Arc::new(state) })
     }
 
     fn causes(&self, usual: Causes) -> Causes {
-        let state = self.state();
-        let calls = state.count_call.is_some() || state.byte_count_call.is_some();
+        let calls = self.state.with_calls(|calls| calls.all().next().is_some());
         if calls {
             Causes::ANYTHING
         } else {
@@ -102,25 +118,25 @@ impl Element for Counter {
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        let state = self.state();
-        for trigger in [&state.count_call, &state.byte_count_call].into_iter().flatten() {
-            if trigger.call.name.is_empty() {
-                return Err("syntax error".to_string());
-            }
-            trigger.call.check_writable(ctx)?;
-        }
-        Ok(())
+        self.state.with_calls(|calls| {
+            calls.all().try_for_each(|trigger| {
+                if trigger.call.name.is_empty() {
+                    return Err("syntax error".to_string());
+                }
+                trigger.call.check_writable(ctx)
+            })
+        })
     }
 
     fn push(&mut self, ctx: &mut Ctx<'_>, _port: usize, mut batch: Batch) {
         let jiffy = jiffies::at(ctx.now_ns());
         ctx.let_pass(RATES * batch.len() as i64 - 1);
-        while let Some(n_before) = self.count_unless_call(jiffy, &batch) {
+        while let Some(n_before) = self.state.count_unless_call(jiffy, &batch) {
             let before = batch.split_first(n_before);
-            self.state().count_batch(jiffy, &before);
+            self.state.count_batch(jiffy, &before);
             ctx.emit_now(0, before);
             let first = batch.split_first(1);
-            self.state().count_batch(jiffy, &first);
+            self.state.count_batch(jiffy, &first);
             self.call(ctx, 1);
             ctx.emit(0, first);
         }
@@ -134,8 +150,8 @@ impl Element for Counter {
         }
         let jiffy = jiffies::at(ctx.now_ns());
         ctx.let_pass(RATES * batch.len() as i64 - 1);
-        if self.count_unless_call(jiffy, &batch).is_some() {
-            self.state().count_batch(jiffy, &batch);
+        if self.state.count_unless_call(jiffy, &batch).is_some() {
+            self.state.count_batch(jiffy, &batch);
             self.call(ctx, batch.len() as u64);
         }
         batch
@@ -144,30 +160,34 @@ impl Element for Counter {
     fn read(&mut self, ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
         // Rates fall when no packets come. As in Click one that is read often ends a little above 0, and leaves the other alone.
         let jiffy = matches!(name, "rate" | "bit_rate" | "byte_rate").then(|| jiffies::at(ctx.now_ns()));
-        let mut state = self.state();
+        let state = &self.state;
         match jiffy {
             Some(jiffy) if name == "rate" => state.rate.update(0, jiffy),
             Some(jiffy) => state.byte_rate.update(0, jiffy),
             None => {}
         }
         Ok(match name {
-            "count" => state.count.to_string(),
-            "byte_count" => state.byte_count.to_string(),
-            "rate" => state.rate.unparse(),
-            "bit_rate" => state.byte_rate.unparse_shifted(3),
-            "byte_rate" => state.byte_rate.unparse(),
+            "count" => state.count.get().to_string(),
+            "byte_count" => state.byte_count.get().to_string(),
+            "rate" => state.rate.average().unparse(),
+            "bit_rate" => state.byte_rate.average().unparse_shifted(3),
+            "byte_rate" => state.byte_rate.average().unparse(),
             "count_call" => {
-                state.count_call.as_ref().map_or_else(String::new, |trigger| trigger.at.to_string())
+                let at = state.with_calls(|calls| calls.count.as_ref().map(|trigger| trigger.at));
+                at.map_or_else(String::new, |at| at.to_string())
             }
             _ => return Err(format!("no {name} read handler")),
         })
     }
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
+        let state = &self.state;
         match name {
-            "count_call" => Trigger::write(&mut self.state().count_call, ctx, name, value)?,
-            "byte_count_call" => Trigger::write(&mut self.state().byte_count_call, ctx, name, value)?,
-            "reset" | "reset_counts" => self.state().reset(),
+            "count_call" => state.with_calls(|calls| Trigger::write(&mut calls.count, ctx, name, value))?,
+            "byte_count_call" => {
+                state.with_calls(|calls| Trigger::write(&mut calls.byte_count, ctx, name, value))?;
+            }
+            "reset" | "reset_counts" => state.reset(),
             _ => return Err(format!("no {name} write handler")),
         }
         Ok(())
@@ -175,14 +195,14 @@ impl Element for Counter {
 
     fn llrpc(&mut self, ctx: &mut Ctx<'_>, number: u32, data: &mut [u8]) -> Result<(), LlrpcError> {
         let value = data.first_chunk_mut::<4>().ok_or(LlrpcError::Invalid)?;
-        let mut state = self.state();
+        let state = &self.state;
         let answer = match (number, u32::from_le_bytes(*value)) {
             (llrpc::GET_RATE, 0) => {
                 state.rate.update(0, jiffies::at(ctx.now_ns()));
-                state.rate.per_second()
+                state.rate.average().per_second()
             }
-            (llrpc::GET_COUNT, 0) => state.count,
-            (llrpc::GET_COUNT, 1) => state.byte_count,
+            (llrpc::GET_COUNT, 0) => state.count.get(),
+            (llrpc::GET_COUNT, 1) => state.byte_count.get(),
             _ => return Err(LlrpcError::Invalid),
         };
         *value = (answer as u32).to_le_bytes();
@@ -195,63 +215,62 @@ impl Element for Counter {
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         let Some(old) = same::<Counter>(ctx, old) else { return };
-        self.state().take_over(&old.state());
+        self.state.take_over(&old.state);
     }
 }
 
 impl Counter {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Counts a batch; or, if a handler is to be written at one of its packets, says how many come before that.
-    #[inline]
-    fn count_unless_call(&self, jiffy: u32, batch: &Batch) -> Option<usize> {
-        let mut state = self.state();
-        let n_before = state.n_before_call(batch);
-        if n_before.is_none() {
-            state.count_batch(jiffy, batch);
-        }
-        n_before
-    }
-
     /// Writes the handlers that are due, the last `n` packets having been counted just now; what they answer has no reader.
     fn call(&mut self, ctx: &mut Ctx<'_>, n: u64) {
-        let count_call = self.state().due_count_call(n);
-        if let Some(call) = count_call {
+        let state = &self.state;
+        if let Some(call) = state.with_calls(|calls| calls.due_at_count(state.count.get(), n)) {
             call.write_silently(ctx);
         }
-        let byte_count_call = self.state().due_byte_count_call();
-        if let Some(call) = byte_count_call {
+        if let Some(call) = state.with_calls(|calls| calls.due_at_byte_count(state.byte_count.get())) {
             call.write_silently(ctx);
         }
     }
 }
 
 impl State {
+    /// Looks at the calls, or changes them.
+    fn with_calls<R>(&self, act: impl FnOnce(&mut Calls) -> R) -> R {
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let result = act(&mut calls);
+        self.is_armed.store(calls.all().any(|trigger| !trigger.is_done), Relaxed);
+        result
+    }
+
+    /// Counts a batch; or, if a handler is to be written at one of its packets, says how many come before that.
     #[inline]
-    fn count_batch(&mut self, jiffy: u32, batch: &Batch) {
+    fn count_unless_call(&self, jiffy: u32, batch: &Batch) -> Option<usize> {
+        let n_before = if self.is_armed.load(Relaxed) { self.n_before_call(batch) } else { None };
+        if n_before.is_none() {
+            self.count_batch(jiffy, batch);
+        }
+        n_before
+    }
+
+    #[inline]
+    fn count_batch(&self, jiffy: u32, batch: &Batch) {
         let n_packets = batch.len() as u64;
         if n_packets == 0 {
             return;
         }
         let n_bytes = batch.iter().map(|packet| packet.len() as u64).sum();
-        self.count = self.count.wrapping_add(n_packets);
-        self.byte_count = self.byte_count.wrapping_add(n_bytes);
+        self.count.add(n_packets);
+        self.byte_count.add(n_bytes);
         self.rate.update(n_packets, jiffy);
         self.byte_rate.update(n_bytes, jiffy);
     }
 
     /// How many packets of a batch come before the one at which a handler is to be written; `None` if there is none.
-    #[inline]
     fn n_before_call(&self, batch: &Batch) -> Option<usize> {
         let armed =
             |trigger: &Option<Trigger>| trigger.as_ref().filter(|trigger| !trigger.is_done).map(|t| t.at);
-        let (count_at, byte_count_at) = (armed(&self.count_call), armed(&self.byte_count_call));
-        if count_at.is_none() && byte_count_at.is_none() {
-            return None;
-        }
-        let (mut count, mut byte_count) = (self.count, self.byte_count);
+        let (count_at, byte_count_at) =
+            self.with_calls(|calls| (armed(&calls.count), armed(&calls.byte_count)));
+        let (mut count, mut byte_count) = (self.count.get(), self.byte_count.get());
         batch.iter().position(|packet| {
             count = count.wrapping_add(1);
             byte_count = byte_count.wrapping_add(packet.len() as u64);
@@ -259,38 +278,51 @@ impl State {
         })
     }
 
-    /// The call that is due when the last `n` packets reached its number; being past it already does not count.
-    fn due_count_call(&mut self, n: u64) -> Option<HandlerCall> {
-        let passed = self.count.saturating_sub(n)..self.count;
+    /// Goes on from other counts. A number that was reached is not reached again.
+    fn take_over(&self, old: &State) {
+        self.count.set(old.count.get());
+        self.byte_count.set(old.byte_count.get());
+        self.rate.take_over(&old.rate);
+        self.byte_rate.take_over(&old.byte_rate);
+        let done = old.with_calls(|calls| {
+            [&calls.count, &calls.byte_count]
+                .map(|trigger| trigger.as_ref().filter(|trigger| trigger.is_done).map(|trigger| trigger.at))
+        });
+        self.with_calls(|calls| {
+            for (trigger, done) in [&mut calls.count, &mut calls.byte_count].into_iter().zip(done) {
+                if let Some(trigger) = trigger {
+                    trigger.is_done = done == Some(trigger.at);
+                }
+            }
+        });
+    }
+
+    fn reset(&self) {
+        self.count.set(0);
+        self.byte_count.set(0);
+        self.with_calls(|calls| {
+            for trigger in [&mut calls.count, &mut calls.byte_count].into_iter().flatten() {
+                trigger.is_done = false;
+            }
+        });
+    }
+}
+
+impl Calls {
+    fn all(&self) -> impl Iterator<Item = &Trigger> {
+        [&self.count, &self.byte_count].into_iter().flatten()
+    }
+
+    /// The call that is due when the last `n` of `count` packets reached its number; being past it already does not count.
+    fn due_at_count(&mut self, count: u64, n: u64) -> Option<HandlerCall> {
+        let passed = count.saturating_sub(n)..count;
         let reaches =
             |trigger: &&mut Trigger| trigger.at.checked_sub(1).is_some_and(|before| passed.contains(&before));
-        self.count_call.as_mut().filter(reaches)?.fire()
+        self.count.as_mut().filter(reaches)?.fire()
     }
 
-    fn due_byte_count_call(&mut self) -> Option<HandlerCall> {
-        let byte_count = self.byte_count;
-        self.byte_count_call.as_mut().filter(|trigger| byte_count >= trigger.at)?.fire()
-    }
-
-    /// Goes on from other counts. A number that was reached is not reached again.
-    fn take_over(&mut self, old: &State) {
-        (self.count, self.byte_count) = (old.count, old.byte_count);
-        (self.rate, self.byte_rate) = (old.rate, old.byte_rate);
-        for (own, old) in
-            [(&mut self.count_call, &old.count_call), (&mut self.byte_count_call, &old.byte_count_call)]
-        {
-            if let (Some(own), Some(old)) = (own, old) {
-                own.is_done = old.is_done && own.at == old.at;
-            }
-        }
-    }
-
-    fn reset(&mut self) {
-        self.count = 0;
-        self.byte_count = 0;
-        for trigger in [&mut self.count_call, &mut self.byte_count_call].into_iter().flatten() {
-            trigger.is_done = false;
-        }
+    fn due_at_byte_count(&mut self, byte_count: u64) -> Option<HandlerCall> {
+        self.byte_count.as_mut().filter(|trigger| byte_count >= trigger.at)?.fire()
     }
 }
 

@@ -105,6 +105,11 @@ impl RateEwma {
         self.jiffy = jiffy;
     }
 
+    /// The jiffy that it counts events of.
+    pub fn jiffy(&self) -> u32 {
+        self.jiffy
+    }
+
     /// Events per jiffy, with the bits of fraction.
     #[inline]
     pub fn scaled(&self) -> u64 {

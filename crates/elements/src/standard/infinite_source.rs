@@ -15,7 +15,7 @@ use element::{
     TaskId,
 };
 
-use super::source::{Pace, Shared, Source, Template, DEFAULT_DATA};
+use super::source::{Making, Pace, Source, Template, DEFAULT_DATA};
 
 /// The class.
 pub const CLASS: Class = Class::new::<InfiniteSource>("InfiniteSource", "0/1", "a/a", "x/x")
@@ -57,12 +57,7 @@ const HANDLERS: &[Handler] = &[
 
 /// See the page above.
 pub struct InfiniteSource {
-    shared: Shared<Infinite>,
-}
-
-struct Infinite {
-    pace: Pace,
-    template: Template,
+    source: Source<Template>,
 }
 
 impl Element for InfiniteSource {
@@ -77,13 +72,11 @@ impl Element for InfiniteSource {
             conf.args.fail(message);
         }
         conf.finish()?;
-        Ok(InfiniteSource { shared: Shared::new(Infinite { pace, template: template? }) })
+        Ok(InfiniteSource { source: Source::new(pace, template?) })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        let mut source = self.shared.get();
-        source.template.tell_length(ctx);
-        source.pace.initialize(ctx)
+        self.source.initialize(ctx)
     }
 
     fn notifies(&self) -> Notifies {
@@ -91,71 +84,72 @@ impl Element for InfiniteSource {
     }
 
     fn joint_runs(&self) -> (usize, Causes) {
-        self.shared.joint_runs()
+        self.source.joint_runs()
     }
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
-        self.shared.run(ctx, task)
+        self.source.run(ctx, task)
     }
 
     fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
-        self.shared.pull(ctx, max)
+        self.source.pull(ctx, max)
     }
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
-        let source = self.shared.get();
         match name {
-            "data" => Ok(source.template.text()),
-            "length" | "datasize" => Ok(source.template.length.to_string()),
-            _ => source.pace.read(name).ok_or_else(|| format!("no {name} read handler")),
+            "data" => Ok(self.source.making().text()),
+            "length" | "datasize" => Ok(self.source.making().length.to_string()),
+            _ => self.source.pace().read(name).ok_or_else(|| format!("no {name} read handler")),
         }
     }
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        let mut source = self.shared.get();
         match name {
-            "data" => source.template = Template::new(value.as_bytes().to_vec(), source.template.length)?,
+            "data" => self.source.change(|template| {
+                *template = Template::new(value.as_bytes().to_vec(), template.length)?;
+                Ok(())
+            })?,
             "length" | "datasize" => {
                 let length = args::integer(value).map_err(|_| "length must be integer")?;
-                source.template = Template::new(source.template.data.clone(), length)?;
+                self.source.change(|template| {
+                    *template = Template::new(template.data.clone(), length)?;
+                    Ok(())
+                })?;
             }
-            _ if !source.pace.write(name, value)? => return Err(format!("no {name} write handler")),
+            _ if !self.source.pace().write(name, value)? => return Err(format!("no {name} write handler")),
             _ => {}
         }
-        source.template.tell_length(ctx);
-        drop(source);
-        self.shared.wake(ctx);
+        self.source.wake(ctx);
         Ok(())
     }
 
     fn second_hand(&self) -> Option<Box<dyn Element>> {
-        Some(Box::new(InfiniteSource { shared: self.shared.clone() }))
+        Some(Box::new(InfiniteSource { source: self.source.second_hand() }))
     }
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         if let Some(old) = same::<InfiniteSource>(ctx, old) {
-            self.shared.get().template.tell_length(ctx);
-            self.shared.take_over(ctx, &old.shared);
+            self.source.take_over(ctx, &old.source);
         }
     }
 
     fn foresee(&mut self, _old: &dyn Element) {
-        self.shared.get().pace.foresee();
+        self.source.foresee();
     }
 }
 
-impl Source for Infinite {
+impl Making for Template {
     const CAUSES: Causes = Causes::NOTHING;
 
-    fn pace(&mut self) -> &mut Pace {
-        &mut self.pace
+    fn tell_length(&self, ctx: &mut Ctx<'_>) {
+        ctx.makes_no_longer(self.packet.len());
     }
 
-    fn make(&mut self, ctx: &mut Ctx<'_>, n: usize) -> Batch {
-        if self.pace.stamps {
-            self.template.packet.set_timestamp_ns(ctx.now_ns());
+    fn make(&mut self, ctx: &mut Ctx<'_>, stamps: bool, n: usize) -> Batch {
+        if stamps {
+            self.packet.set_timestamp_ns(ctx.now_ns());
         }
-        self.template.clones(n)
+        self.clones(n)
     }
 }
 

@@ -11,6 +11,7 @@ pub mod rate_limit;
 pub mod source;
 pub mod storage;
 pub mod stride;
+pub mod tally;
 pub mod token_bucket;
 
 element::elements![

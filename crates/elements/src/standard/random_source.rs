@@ -14,7 +14,7 @@ use element::{
     SearchOp, TaskId,
 };
 
-use super::source::{Pace, Shared, Source};
+use super::source::{Making, Pace, Source};
 
 /// The class.
 pub const CLASS: Class = Class::new::<RandomSource>("RandomSource", "0/1", "a/a", "x/x")
@@ -47,11 +47,11 @@ const HANDLERS: &[Handler] = &[
 
 /// See the page above.
 pub struct RandomSource {
-    shared: Shared<Random>,
+    source: Source<Random>,
 }
 
+#[derive(Clone)]
 struct Random {
-    pace: Pace,
     length: usize,
 }
 
@@ -68,13 +68,11 @@ impl Element for RandomSource {
             pace.configure_end(conf);
         }
         conf.finish()?;
-        Ok(RandomSource { shared: Shared::new(Random { pace, length: checked? }) })
+        Ok(RandomSource { source: Source::new(pace, Random { length: checked? }) })
     }
 
     fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        let mut source = self.shared.get();
-        ctx.makes_no_longer(source.length);
-        source.pace.initialize(ctx)
+        self.source.initialize(ctx)
     }
 
     fn notifies(&self) -> Notifies {
@@ -82,67 +80,66 @@ impl Element for RandomSource {
     }
 
     fn joint_runs(&self) -> (usize, Causes) {
-        self.shared.joint_runs()
+        self.source.joint_runs()
     }
 
     fn run_task(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
-        self.shared.run(ctx, task)
+        self.source.run(ctx, task)
     }
 
     fn pull(&mut self, ctx: &mut Ctx<'_>, _port: usize, max: usize) -> Batch {
-        self.shared.pull(ctx, max)
+        self.source.pull(ctx, max)
     }
 
     fn read(&mut self, _ctx: &mut Ctx<'_>, name: &str, _param: &str) -> Result<String, String> {
-        let source = self.shared.get();
         match name {
-            "length" => Ok(source.length.to_string()),
-            _ => source.pace.read(name).ok_or_else(|| format!("no {name} read handler")),
+            "length" => Ok(self.source.making().length.to_string()),
+            _ => self.source.pace().read(name).ok_or_else(|| format!("no {name} read handler")),
         }
     }
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
-        let mut source = self.shared.get();
         match name {
             "length" => {
                 let length = args::integer(value).map_err(|_| "length must be integer")?;
-                source.length = check_length(length)?;
-                ctx.makes_no_longer(source.length);
+                let length = check_length(length)?;
+                self.source.change(|random| {
+                    random.length = length;
+                    Ok(())
+                })?;
             }
-            _ if !source.pace.write(name, value)? => return Err(format!("no {name} write handler")),
+            _ if !self.source.pace().write(name, value)? => return Err(format!("no {name} write handler")),
             _ => {}
         }
-        drop(source);
-        self.shared.wake(ctx);
+        self.source.wake(ctx);
         Ok(())
     }
 
     fn second_hand(&self) -> Option<Box<dyn Element>> {
-        Some(Box::new(RandomSource { shared: self.shared.clone() }))
+        Some(Box::new(RandomSource { source: self.source.second_hand() }))
     }
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         if let Some(old) = same::<RandomSource>(ctx, old) {
-            ctx.makes_no_longer(self.shared.get().length);
-            self.shared.take_over(ctx, &old.shared);
+            self.source.take_over(ctx, &old.source);
         }
     }
 
     fn foresee(&mut self, _old: &dyn Element) {
-        self.shared.get().pace.foresee();
+        self.source.foresee();
     }
 }
 
-impl Source for Random {
+impl Making for Random {
     const CAUSES: Causes = Causes::CHANGES;
 
-    fn pace(&mut self) -> &mut Pace {
-        &mut self.pace
+    fn tell_length(&self, ctx: &mut Ctx<'_>) {
+        ctx.makes_no_longer(self.length);
     }
 
-    fn make(&mut self, ctx: &mut Ctx<'_>, n: usize) -> Batch {
+    fn make(&mut self, ctx: &mut Ctx<'_>, stamps: bool, n: usize) -> Batch {
         let mut batch = Batch::new();
-        let now = if self.pace.stamps { ctx.now_ns() } else { 0 };
+        let now = if stamps { ctx.now_ns() } else { 0 };
         for _ in 0..n {
             let mut packet = Packet::zeroed(self.length);
             for word in packet.data_mut().chunks_mut(4) {

@@ -1,9 +1,11 @@
 //! What the sources that run whenever they can share: how many packets to make and when, and the packet to be cloned.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use element::{Batch, Causes, Configure, Ctx, HandlerCall, Packet, Signal, TaskId, Wake};
+
+use super::tally::Tally;
 
 /// What a source's packets hold unless it is told otherwise.
 pub const DEFAULT_DATA: &[u8] = b"Random bullshit in a packet, at least 64 bytes long. Well, now it is.";
@@ -11,23 +13,22 @@ pub const DEFAULT_DATA: &[u8] = b"Random bullshit in a packet, at least 64 bytes
 /// Longest packet, and largest headroom, that a source makes.
 pub const MAX_LENGTH: usize = 1 << 26;
 
-/// How many packets a source makes, and when.
+/// How many packets a source makes, and when. One thread at a time has the source.
 pub struct Pace {
-    limit: i64,
-    burst: i32,
+    limit: AtomicI64,
+    burst: AtomicI32,
     /// Whether the burst is not the user's: it is smaller where queues have no room.
-    fits: bool,
-    is_active: bool,
+    fits: AtomicBool,
+    is_active: AtomicBool,
     /// Whether packets are stamped with the time.
-    pub stamps: bool,
+    stamps: bool,
     end_call: Option<HandlerCall>,
-    /// Packets sent. Counted behind each burst, without the source's lock.
-    count: Arc<AtomicU64>,
+    /// Packets sent. Counted behind each burst.
+    count: Tally,
     /// Only with a push output.
-    task: Option<TaskId>,
-    nonfull: Signal,
+    task: OnceLock<TaskId>,
     /// Whether it takes part in a change of the graph, which starts it as if it were new; `config` alone does not.
-    is_changed: bool,
+    is_changed: AtomicBool,
 }
 
 impl Pace {
@@ -36,16 +37,15 @@ impl Pace {
         let limit = conf.args.get_or("LIMIT", -1);
         let burst: Option<i32> = conf.args.get("BURST");
         Pace {
-            limit,
-            burst: burst.unwrap_or(conf.environment.default_burst() as i32),
-            fits: burst.is_none(),
-            is_active: conf.args.get_or("ACTIVE", true),
+            limit: AtomicI64::new(limit),
+            burst: AtomicI32::new(burst.unwrap_or(conf.environment.default_burst() as i32)),
+            fits: AtomicBool::new(burst.is_none()),
+            is_active: AtomicBool::new(conf.args.get_or("ACTIVE", true)),
             stamps: conf.args.get_or("TIMESTAMP", true),
             end_call: None,
-            count: Arc::default(),
-            task: None,
-            nonfull: Signal::Busy,
-            is_changed: false,
+            count: Tally::default(),
+            task: OnceLock::new(),
+            is_changed: AtomicBool::new(false),
         }
     }
 
@@ -53,7 +53,7 @@ impl Pace {
     pub fn configure_end(&mut self, conf: &mut Configure<'_>) {
         let stops = conf.args.get_or("STOP", false);
         self.end_call = conf.handler_call("END_CALL");
-        if self.burst < 1 {
+        if self.burst.load(Relaxed) < 1 {
             conf.args.fail("burst size must be >= 1");
         } else if stops && self.end_call.is_some() {
             conf.args.fail("END_CALL and STOP are mutually exclusive");
@@ -63,31 +63,16 @@ impl Pace {
         }
     }
 
-    /// Makes the task and looks for the notifier, with a push output.
-    pub fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
-        if ctx.output_is_push(0) {
-            let task = ctx.new_task();
-            ctx.schedule(task);
-            self.nonfull = ctx.downstream_full_signal(0, Wake::Task(task));
-            self.task = Some(task);
-        }
-        self.end_call.as_ref().map_or(Ok(()), |call| call.check_writable(ctx))
-    }
-
-    /// Takes part in a change of the graph.
-    pub fn foresee(&mut self) {
-        self.is_changed = true;
-    }
-
     /// What the task is to do; `own` is what making packets causes.
-    fn plan(&self, ctx: &mut Ctx<'_>, own: Causes) -> Plan {
-        if !self.is_active || !ctx.is_active(&self.nonfull) {
+    fn plan(&self, ctx: &mut Ctx<'_>, nonfull: &Signal, own: Causes) -> Plan<'_> {
+        if !self.is_active.load(Relaxed) || !ctx.is_active(nonfull) {
             return Plan::Rest;
         }
-        let burst = self.burst as usize;
-        match (if self.fits { ctx.fitting(burst, own) } else { burst }, self.left()) {
+        let burst = self.burst.load(Relaxed) as usize;
+        let burst = if self.fits.load(Relaxed) { ctx.fitting(burst, own) } else { burst };
+        match (burst, self.left()) {
             (0, _) => Plan::Again,
-            (_, 0) if self.limit >= 0 => Plan::End(self.end_call.clone()),
+            (_, 0) if self.limit.load(Relaxed) >= 0 => Plan::End(self.end_call.as_ref()),
             (burst, left) => Plan::Send(ctx.joint_burst(burst, left, own) as u64),
         }
     }
@@ -95,28 +80,32 @@ impl Pace {
     /// Reads a handler of the pace; `None` if it is none of these.
     pub fn read(&self, name: &str) -> Option<String> {
         Some(match name {
-            "limit" => self.limit.to_string(),
-            "burst" | "burstsize" => self.burst.to_string(),
-            "active" => self.is_active.to_string(),
-            "count" => self.count.load(Relaxed).to_string(),
+            "limit" => self.limit.load(Relaxed).to_string(),
+            "burst" | "burstsize" => self.burst.load(Relaxed).to_string(),
+            "active" => self.is_active.load(Relaxed).to_string(),
+            "count" => self.count.get().to_string(),
             _ => return None,
         })
     }
 
     /// Writes a handler of the pace; false if it is none of these.
-    pub fn write(&mut self, name: &str, value: &str) -> Result<bool, String> {
+    pub fn write(&self, name: &str, value: &str) -> Result<bool, String> {
         let number = || args::integer::<i32>(value);
         match name {
-            "limit" => self.limit = number().map_err(|_| "limit parameter must be integer")?.into(),
+            "limit" => {
+                let limit = number().map_err(|_| "limit parameter must be integer")?;
+                self.limit.store(limit.into(), Relaxed);
+            }
             "burst" | "burstsize" => {
                 let burst = number().ok().filter(|burst| *burst >= 1);
-                self.burst = burst.ok_or("burstsize parameter must be integer >= 1")?;
-                self.fits = false;
+                self.burst.store(burst.ok_or("burstsize parameter must be integer >= 1")?, Relaxed);
+                self.fits.store(false, Relaxed);
             }
             "active" => {
-                self.is_active = args::boolean(value).map_err(|_| "active parameter must be boolean")?;
+                let is_active = args::boolean(value).map_err(|_| "active parameter must be boolean")?;
+                self.is_active.store(is_active, Relaxed);
             }
-            "reset" => self.count.store(0, Relaxed),
+            "reset" => self.count.set(0),
             _ => return Ok(false),
         }
         Ok(true)
@@ -124,165 +113,186 @@ impl Pace {
 
     /// Packets that may still be sent.
     fn left(&self) -> u64 {
-        u64::try_from(self.limit).map_or(u64::MAX, |limit| limit.saturating_sub(self.count.load(Relaxed)))
+        u64::try_from(self.limit.load(Relaxed))
+            .map_or(u64::MAX, |limit| limit.saturating_sub(self.count.get()))
     }
 }
 
 /// What the task of a source is to do.
-enum Plan {
+enum Plan<'a> {
     Rest,
     Again,
     Send(u64),
-    End(Option<HandlerCall>),
+    End(Option<&'a HandlerCall>),
 }
 
-/// A source that runs whenever it can.
-pub trait Source {
+/// What a source that runs whenever it can makes.
+pub trait Making: Clone {
     /// What making packets causes.
     const CAUSES: Causes;
+    /// Tells how long the packets are that are made.
+    fn tell_length(&self, ctx: &mut Ctx<'_>);
+    /// Makes packets; `stamps`: with the time.
+    fn make(&mut self, ctx: &mut Ctx<'_>, stamps: bool, n: usize) -> Batch;
+}
+
+/// A source that runs whenever it can, shared with its second hand: handlers that are called when all packets are sent may ask for the
+/// count, and change what is made.
+pub struct Source<M> {
+    common: Arc<Common<M>>,
+    /// What is made now.
+    making: M,
+    nonfull: Signal,
+}
+
+struct Common<M> {
+    pace: Pace,
+    /// What is to be made, as handlers have it.
+    making: Mutex<M>,
+    /// Whether that was changed since the source looked at it.
+    is_changed: AtomicBool,
+}
+
+impl<M: Making> Source<M> {
+    /// A source that makes this.
+    pub fn new(pace: Pace, making: M) -> Source<M> {
+        let common = Common { pace, making: Mutex::new(making.clone()), is_changed: AtomicBool::new(false) };
+        Source { common: Arc::new(common), making, nonfull: Signal::Busy }
+    }
+
+    /// The same source, for its handlers.
+    pub fn second_hand(&self) -> Source<M> {
+        Source { common: self.common.clone(), making: self.making.clone(), nonfull: Signal::Busy }
+    }
+
     /// How many packets it makes, and when.
-    fn pace(&mut self) -> &mut Pace;
-    /// Makes packets.
-    fn make(&mut self, ctx: &mut Ctx<'_>, n: usize) -> Batch;
-}
-
-/// A source shared with its second hand: handlers that are called when all packets are sent may ask for the count.
-pub struct Shared<S> {
-    source: Arc<Mutex<S>>,
-    /// That of its pace.
-    count: Arc<AtomicU64>,
-}
-
-impl<S> Clone for Shared<S> {
-    fn clone(&self) -> Shared<S> {
-        Shared { source: self.source.clone(), count: self.count.clone() }
-    }
-}
-
-impl<S: Source> Shared<S> {
-    /// A source to be shared.
-    pub fn new(mut source: S) -> Shared<S> {
-        let count = source.pace().count.clone();
-        Shared { source: Arc::new(Mutex::new(source)), count }
+    pub fn pace(&self) -> &Pace {
+        &self.common.pace
     }
 
-    /// The source; not to be held while handlers are called or packets pushed.
-    pub fn get(&self) -> MutexGuard<'_, S> {
-        self.source.lock().unwrap_or_else(PoisonError::into_inner)
+    /// What is to be made; not to be held while handlers are called or packets pushed.
+    pub fn making(&self) -> MutexGuard<'_, M> {
+        self.common.making.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes what is to be made.
+    pub fn change(&self, change: impl FnOnce(&mut M) -> Result<(), String>) -> Result<(), String> {
+        change(&mut self.making())?;
+        self.common.is_changed.store(true, Relaxed);
+        Ok(())
+    }
+
+    /// Makes the task and looks for the notifier, with a push output.
+    pub fn initialize(&mut self, ctx: &mut Ctx<'_>) -> Result<(), String> {
+        self.making.tell_length(ctx);
+        if ctx.output_is_push(0) {
+            let task = *self.common.pace.task.get_or_init(|| ctx.new_task());
+            ctx.schedule(task);
+            self.nonfull = ctx.downstream_full_signal(0, Wake::Task(task));
+        }
+        self.pace().end_call.as_ref().map_or(Ok(()), |call| call.check_writable(ctx))
     }
 
     /// See [`element::Element::joint_runs`].
     pub fn joint_runs(&self) -> (usize, Causes) {
-        let mut source = self.get();
-        let pace = source.pace();
-        let joins = pace.is_active && (pace.burst == 1 || pace.fits);
-        (if joins { pace.left().min(u64::from(u32::MAX)) as usize } else { 1 }, S::CAUSES)
+        let pace = self.pace();
+        let joins =
+            pace.is_active.load(Relaxed) && (pace.burst.load(Relaxed) == 1 || pace.fits.load(Relaxed));
+        (if joins { pace.left().min(u64::from(u32::MAX)) as usize } else { 1 }, M::CAUSES)
     }
 
     /// Runs the task: pushes a burst of packets.
-    pub fn run(&self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
-        let (n, at_once, mut batch) = {
-            let mut source = self.get();
-            match source.pace().plan(ctx, S::CAUSES) {
-                Plan::Rest => return false,
-                Plan::Again => {
-                    ctx.schedule(task);
-                    return false;
-                }
-                Plan::End(call) => {
-                    drop(source);
-                    end(ctx, call);
-                    return false;
-                }
-                Plan::Send(n) => {
-                    let at_once = ctx.at_once(n as usize, S::CAUSES) as u64;
-                    (n, at_once, source.make(ctx, n.min(at_once) as usize))
-                }
+    pub fn run(&mut self, ctx: &mut Ctx<'_>, task: TaskId) -> bool {
+        let n = match self.common.pace.plan(ctx, &self.nonfull, M::CAUSES) {
+            Plan::Rest => return false,
+            Plan::Again => {
+                ctx.schedule(task);
+                return false;
             }
+            Plan::End(call) => {
+                end(ctx, call);
+                return false;
+            }
+            Plan::Send(n) => n,
         };
-        let mut left = n.saturating_sub(at_once);
-        while left > 0 {
+        let at_once = ctx.at_once(n as usize, M::CAUSES) as u64;
+        let mut left = n;
+        while left > at_once {
+            let batch = self.make(ctx, at_once);
             ctx.emit_now(0, batch);
-            batch = self.get().make(ctx, left.min(at_once) as usize);
-            left = left.saturating_sub(at_once);
+            left -= at_once;
         }
-        ctx.emit_noticed(0, batch, S::CAUSES);
+        let batch = self.make(ctx, left);
+        ctx.emit_noticed(0, batch, M::CAUSES);
         // As in Click behind the whole burst: handlers that its packets cause to be called may ask for the count.
-        self.add(n);
+        self.pace().count.add(n);
         ctx.schedule(task);
         true
     }
 
     /// Answers a pull.
-    pub fn pull(&self, ctx: &mut Ctx<'_>, max: usize) -> Batch {
-        let (is_active, left, call) = {
-            let mut source = self.get();
-            let pace = source.pace();
-            (pace.is_active, pace.left(), pace.end_call.clone())
-        };
-        if !is_active {
+    pub fn pull(&mut self, ctx: &mut Ctx<'_>, max: usize) -> Batch {
+        if !self.pace().is_active.load(Relaxed) {
             ctx.set_empty_signal(false);
             return Batch::new();
         }
-        let n = left.min(max as u64);
-        let batch = if n > 0 { self.count_and_make(ctx, n) } else { Batch::new() };
+        let n = self.pace().left().min(max as u64);
+        let batch = if n > 0 { self.make(ctx, n) } else { Batch::new() };
+        self.pace().count.add(n);
         if n < max as u64 {
-            end(ctx, call);
+            end(ctx, self.pace().end_call.as_ref());
             ctx.set_empty_signal(false);
         }
         batch
     }
 
+    fn make(&mut self, ctx: &mut Ctx<'_>, n: u64) -> Batch {
+        if self.common.is_changed.load(Relaxed) {
+            self.common.is_changed.store(false, Relaxed);
+            let changed = self.making().clone();
+            self.making = changed;
+        }
+        self.making.make(ctx, self.common.pace.stamps, n as usize)
+    }
+
+    /// Takes part in a change of the graph.
+    pub fn foresee(&self) {
+        self.pace().is_changed.store(true, Relaxed);
+    }
+
     /// Takes over the task of the source that this one replaces while the graph runs.
-    pub fn take_over(&self, ctx: &mut Ctx<'_>, old: &Shared<S>) {
-        let is_changed = {
-            let (mut source, mut old) = (self.get(), old.get());
-            let (pace, old) = (source.pace(), old.pace());
-            if pace.task.is_none() {
-                pace.task = old.task;
-                pace.nonfull = old.nonfull.clone();
-            }
-            pace.is_changed
-        };
-        if is_changed {
+    pub fn take_over(&mut self, ctx: &mut Ctx<'_>, old: &Source<M>) {
+        self.making.tell_length(ctx);
+        if let (None, Some(task)) = (self.pace().task.get(), old.pace().task.get()) {
+            self.pace().task.get_or_init(|| *task);
+            self.nonfull = old.nonfull.clone();
+        }
+        if self.pace().is_changed.load(Relaxed) {
             self.wake(ctx);
         }
     }
 
     /// Lets the source go on after a handler was written.
     pub fn wake(&self, ctx: &mut Ctx<'_>) {
-        let (can_go_on, task) = {
-            let mut source = self.get();
-            let pace = source.pace();
-            (pace.is_active && pace.left() > 0, pace.task)
-        };
-        match task {
-            _ if !can_go_on => {}
-            Some(task) => ctx.schedule(task),
+        self.making().tell_length(ctx);
+        let pace = self.pace();
+        match pace.task.get() {
+            _ if !pace.is_active.load(Relaxed) || pace.left() == 0 => {}
+            Some(task) => ctx.schedule(*task),
             None => ctx.set_empty_signal(true),
         }
-    }
-
-    fn count_and_make(&self, ctx: &mut Ctx<'_>, n: u64) -> Batch {
-        let mut source = self.get();
-        self.add(n);
-        source.make(ctx, n as usize)
-    }
-
-    /// Counts packets. One thread at a time has the source, so that no locked instruction is needed.
-    fn add(&self, n: u64) {
-        self.count.store(self.count.load(Relaxed) + n, Relaxed);
     }
 }
 
 /// All packets are sent. What the handler answers has no reader.
-fn end(ctx: &mut Ctx<'_>, call: Option<HandlerCall>) {
+fn end(ctx: &mut Ctx<'_>, call: Option<&HandlerCall>) {
     if let Some(call) = call {
         call.write_silently(ctx);
     }
 }
 
 /// A packet to be cloned: data, cut or repeated to a length.
+#[derive(Clone)]
 pub struct Template {
     /// The bytes as given.
     pub data: Vec<u8>,
@@ -306,11 +316,6 @@ impl Template {
             }
         }
         Ok(Template { data, length, packet })
-    }
-
-    /// Tells how long the packets are that are made.
-    pub fn tell_length(&self, ctx: &mut Ctx<'_>) {
-        ctx.makes_no_longer(self.packet.len());
     }
 
     /// `n` clones.
