@@ -209,6 +209,35 @@ fn click_goes_where_there_is_no_record_of_a_capture() {
 }
 
 #[test]
+fn click_stands_behind_the_header_that_is_none() {
+    let len = std::fs::metadata(root().join("captures/lan.pcap")).expect("the capture is there").len();
+    // A header that is none, and the rest of a record, in which there is no room for a header.
+    for (filepos, expected) in [(73, 89), (len - 10, len)] {
+        let graph = format!("f :: FromDump(captures/lan.pcap, STOP true, FILEPOS {filepos}) -> Discard");
+        let output = weir(&["click", "-e", &graph, "-h", "f.filepos"]);
+        assert_eq!(stdout(&output), format!("{expected}\n"), "{filepos}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn click_stops_at_the_end_of_packets_that_are_not_ip() {
+    let lan = std::fs::read(root().join("captures/lan.pcap")).expect("the capture can be read");
+    let record = [&[0; 8], &14u32.to_le_bytes()[..], &14u32.to_le_bytes(), &[0; 14]].concat();
+    let folder = std::env::temp_dir().join(format!("weir-not-ip-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("there can be a folder");
+    std::fs::write(folder.join("not-ip.pcap"), [&lan[..24], &record].concat()).expect("it can be written");
+    std::fs::write(folder.join("lan.pcap"), lan).expect("it can be written");
+    // In the run that looks at it, before anybody else's turn, and behind the packet itself.
+    let graph =
+        "f :: FromDump(not-ip.pcap, STOP true, FORCE_IP true) -> Discard; f[1] -> Print(other) -> Discard;
+        g :: FromDump(lan.pcap) -> Discard";
+    let output = weir_in(&folder, &["click", "-e", graph, "-h", "g.count"]);
+    std::fs::remove_dir_all(&folder).expect("the folder is there");
+    assert_eq!(stdout(&output), "0\n");
+    assert_eq!(stderr(&output), "other:   14 | 00000000 00000000 00000000 0000\n");
+}
+
+#[test]
 fn click_prints_handlers_in_turn_with_elements() {
     let graph = "FromIPSummaryDump(DATA '!data sport\n5', STOP true) -> ToIPSummaryDump(-, FIELDS sport, HEADER false)";
     let output = weir(&["click", "-e", graph, "-h", "timewarp"]);

@@ -36,8 +36,9 @@ pub struct DumpSource {
     /// The time of the packet that has settled the window, until it is taken.
     pub first_time: Option<Timestamp>,
     reader: Option<Reader>,
-    /// Whether the last record was cut off, which is told as by Click: all of the file was read.
-    is_cut: bool,
+    /// Where Click stands, if faults are told as by Click, after one: behind the header of a record that cannot be, or behind all of
+    /// the file if the record is cut off.
+    fault_position: Option<u64>,
 }
 
 /// What a look at the file yields. Packets come with their link types.
@@ -67,7 +68,7 @@ impl DumpSource {
             packet_filepos: 0,
             first_time: None,
             reader: None,
-            is_cut: false,
+            fault_position: None,
         }
     }
 
@@ -130,8 +131,7 @@ impl DumpSource {
 
     /// Where the next record starts.
     pub fn position(&self) -> u64 {
-        let position = self.reader.as_ref().map_or(0, Reader::position);
-        self.file_len().filter(|_| self.is_cut).unwrap_or(position)
+        self.fault_position.unwrap_or_else(|| self.reader.as_ref().map_or(0, Reader::position))
     }
 
     /// Goes to a place of the file where a record starts.
@@ -143,7 +143,7 @@ impl DumpSource {
             return Err(OUT_OF_RANGE.to_string());
         }
         let offset = offset.min(len);
-        self.is_cut = false;
+        self.fault_position = None;
         reader.seek(offset).map_err(|error| format!("{name}: {error}"))
     }
 
@@ -156,7 +156,9 @@ impl DumpSource {
             Ok(Some(record)) => record,
             Ok(None) => return Found::End,
             Err(error) => {
-                self.is_cut = failure::is_told_as_click() && matches!(error, CaptureError::Truncated { .. });
+                if failure::is_told_as_click() {
+                    self.fault_position = position_after(&error, self.file_len());
+                }
                 return self.fault(&error);
             }
         };
@@ -187,21 +189,15 @@ impl DumpSource {
     fn fault(&self, error: &CaptureError) -> Found {
         let name = self.print_filename();
         let is_told_as_click = failure::is_told_as_click();
-        let bad_header = |is_told: bool| match is_told {
-            true => Found::Fault(format!("{name}: bad packet header; giving up")),
-            false => Found::End,
-        };
         match error {
             CaptureError::Read { source, .. } if source.kind() == ErrorKind::WouldBlock => Found::NothingYet,
             CaptureError::Read { source, .. } if is_told_as_click && name.ends_with(".gz") => {
                 Found::Fault(format!("\ngzip: {name}: {}", gzip_says(source)))
             }
-            // To Click, a record that is too long is none, whether all of it is there or not. Lengths have a sign there, and nothing is
-            // behind one that is negative.
-            CaptureError::Truncated { wanted, got, .. } if is_told_as_click => {
-                bad_header(*got >= RECORD_HEADER && TOO_LONG.contains(wanted))
+            error if is_told_as_click && is_bad_header(error) => {
+                Found::Fault(format!("{name}: bad packet header; giving up"))
             }
-            CaptureError::Corrupt { value, .. } if is_told_as_click => bad_header(*value <= i32::MAX as u64),
+            CaptureError::Truncated { .. } | CaptureError::Corrupt { .. } if is_told_as_click => Found::End,
             CaptureError::Corrupt { .. } => {
                 Found::Fault(format!("{name}: bad packet header; giving up\n{name}: {error}"))
             }
@@ -240,6 +236,29 @@ impl DumpSource {
         if !self.window.is_like(&old.window) {
             std::mem::swap(&mut self.window, &mut old.window);
         }
+    }
+}
+
+/// Whether a record is none to Click, as it is too long, whether all of it is there or not. Lengths have a sign there, and nothing is
+/// behind one that is negative.
+fn is_bad_header(error: &CaptureError) -> bool {
+    match error {
+        CaptureError::Truncated { wanted, got, .. } => *got >= RECORD_HEADER && TOO_LONG.contains(wanted),
+        CaptureError::Corrupt { value, .. } => *value <= i32::MAX as u64,
+        _ => false,
+    }
+}
+
+/// Where Click stands after a fault, if that is not where the record begins.
+fn position_after(error: &CaptureError, file_len: Option<u64>) -> Option<u64> {
+    match error {
+        CaptureError::Truncated { offset, .. } | CaptureError::Corrupt { offset, .. }
+            if is_bad_header(error) =>
+        {
+            Some(offset + RECORD_HEADER)
+        }
+        CaptureError::Truncated { .. } => file_len,
+        _ => None,
     }
 }
 

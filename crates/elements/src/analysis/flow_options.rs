@@ -19,14 +19,14 @@ pub enum Options {
 const TIMESTAMP_ALONE: [u8; 4] = [1, 1, TIMESTAMP, 10];
 const TIMESTAMP_ALONE_LEN: usize = 12;
 
-/// Appends the options that are to be told, or nothing if any is wrong. Selective acknowledgements are counted from the first
-/// sequence number in the other direction, which they may tell.
+/// Appends the options that are to be told, or nothing if any is wrong; as in Click, unknown ones of one byte are not. Selective
+/// acknowledgements are counted from the first sequence number in the other direction, which they may tell.
 pub fn choose(options: &[u8], wanted: Options, other: &mut Option<u32>, chosen: &mut Vec<u8>) {
     let is_usual = options.len() == TIMESTAMP_ALONE_LEN && options.starts_with(&TIMESTAMP_ALONE);
     if wanted == Options::Nothing || is_usual && wanted != Options::All {
         return;
     }
-    let are_right = each_option(options, tcp_options::is_right, |option| match u8_at(option, 0) {
+    let are_right = each_option(options, tcp_options::fits_kind, |option| match u8_at(option, 0) {
         MSS | WINDOW_SCALE | SACK_PERMITTED => chosen.extend_from_slice(option),
         TIMESTAMP if wanted == Options::All => chosen.extend_from_slice(option),
         SACK => {

@@ -388,6 +388,32 @@ mod tests {
     }
 
     #[test]
+    fn an_unknown_option_may_have_one_byte() {
+        let packet = "45000034 00000000 40060000 01000001 02000002 0050005a 00000001 00000002 80100200 00000000 \
+            4101080a 00000001 00000002";
+        let config = |path: &str| {
+            format!(
+                "InfiniteSource(DATA \\<{packet}>, LIMIT 1, STOP true) -> SetTimestamp(5) -> MarkIPHeader -> AggregateIPFlows
+                -> ToIPFlowDumps({path}/%n, ALL_TCP_OPT true, ABSOLUTE_TIME true)"
+            )
+        };
+        check_files(
+            "one-byte",
+            config,
+            expect![[r#"
+            == 1
+            !IPSummaryDump 1.3
+            !flowid 1.0.0.1 80 2.0.0.2 90 T
+            !aggregate 1
+            !data ntimestamp direction tcp_flags tcp_seq payload_len tcp_ack tcp_opt
+            !firstseq > 1
+            !firstseq < 2
+            5.000000 > A 0 0 0 ts1:2
+        "#]],
+        );
+    }
+
+    #[test]
     fn records_are_binary() {
         check_flows(
             "binary",

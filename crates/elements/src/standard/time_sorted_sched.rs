@@ -12,7 +12,7 @@
 
 use element::{
     same, Arg, Batch, Class, Configure, Ctx, Element, Failed, Handler, Notifies, Packet, SearchOp, Signal,
-    Wake, BATCH_MAX,
+    Wake,
 };
 
 /// The class.
@@ -133,15 +133,11 @@ impl TimeSortedSched {
                 continue;
             };
             is_active = true;
+            // One by one: a pull that finds its packet lost ends this, as in Click.
             while input.space > 0 {
-                let wanted = (input.space as usize).min(BATCH_MAX);
-                let mut batch = ctx.pull(port, wanted);
-                let n = batch.len();
-                batch.drain().for_each(|packet| self.heap.push(packet, port));
-                input.space -= n as isize;
-                if n < wanted {
-                    break;
-                }
+                let Some(packet) = ctx.pull_packet(port) else { break };
+                self.heap.push(packet, port);
+                input.space -= 1;
             }
             if input.space == 0 {
                 self.ready.swap_remove(at);
@@ -311,6 +307,28 @@ mod tests {
                 9.000000:    1 | 63
                 s.well_ordered:
                 true
+            "#]],
+        );
+    }
+
+    #[test]
+    fn a_packet_that_is_lost_on_the_way_ends_a_look_at_an_input() {
+        testing::check(
+            r"
+            q :: Queue; e :: InfiniteSource(c, LIMIT 1) -> SetTimestamp(9) -> q;
+            l :: InfiniteSource(long, LIMIT 1, ACTIVE false) -> q;
+            f :: InfiniteSource(d, LIMIT 1, ACTIVE false) -> SetTimestamp(4) -> q;
+            s :: TimeSortedSched(BUFFER 3) -> u :: Unqueue(ACTIVE false) -> Print(TIMESTAMP true)
+                -> Discard;
+            q -> CheckLength(1) -> [0]s;
+            DriverManager(wait 1s, write l.active true, wait 1s, write f.active true, wait 1s,
+                write u.active true, wait 1s, read s.well_ordered);
+            ",
+            expect![[r#"
+                9.000000:    1 | 63
+                4.000000:    1 | 64
+                s.well_ordered:
+                false
             "#]],
         );
     }

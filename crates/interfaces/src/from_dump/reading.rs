@@ -44,10 +44,9 @@ impl FromDump {
     pub(super) fn gather(&mut self, ctx: &mut Ctx<'_>, max: usize, tries: usize) -> (Batch, Step) {
         let (mut batch, mut others) = (Batch::new(), Batch::new());
         let mut stop = Step::PassedOver;
-        for _ in 0..tries {
-            if batch.len() >= max || others.room() == 0 {
-                break;
-            }
+        let mut left = tries;
+        while left > 0 && batch.len() < max && others.room() > 0 {
+            left -= 1;
             let is_first = batch.is_empty() && others.is_empty();
             let step = self.step(ctx, is_first);
             match step {
@@ -64,6 +63,11 @@ impl FromDump {
                 Step::Wait | Step::Told => {
                     stop = step;
                     break;
+                }
+                // The end does not wait for another run because of packets that are no packets of the source: they go before it.
+                Step::End if batch.is_empty() && !is_first => {
+                    pass_by(ctx, std::mem::take(&mut others));
+                    left += 1;
                 }
                 Step::End => {
                     if is_first {
@@ -199,5 +203,15 @@ impl FromDump {
         }
         self.next = Next::Early(packet, link_type);
         Step::Wait
+    }
+}
+
+/// Packets that are not IP go on at once.
+#[cold]
+fn pass_by(ctx: &mut Ctx<'_>, others: Batch) {
+    if ctx.n_outputs() > 1 {
+        ctx.emit_now(1, others);
+    } else {
+        ctx.drop_batch(NOT_IP, others);
     }
 }

@@ -35,7 +35,7 @@ fn is_right(option: &[u8]) -> bool {
     match u8_at(option, 0) {
         RECORD_ROUTE | LOOSE_ROUTE | STRICT_ROUTE => option.len() >= 3 && u8_at(option, 2) >= 4,
         TIMESTAMP => option.len() >= 4 && u8_at(option, 2) >= 5,
-        _ => true,
+        _ => option.len() > 1,
     }
 }
 

@@ -11,7 +11,7 @@ const MAX_LEN: usize = 40;
 pub enum Next<'o> {
     /// A byte that only fills.
     Padding(u8),
-    /// An option whose length is right: all of it.
+    /// An option that is all there: all of it, at least one byte.
     Option(&'o [u8]),
     /// One whose length is wrong.
     Bad,
@@ -26,7 +26,7 @@ pub fn next<'o>(options: &mut &'o [u8]) -> Option<Next<'o>> {
     }
     let len = usize::from(*rest.first().unwrap_or(&0));
     match options.split_at_checked(len) {
-        Some((option, rest)) if len >= 2 => {
+        Some((option, rest)) if len > 0 => {
             *options = rest;
             Some(Next::Option(option))
         }
@@ -74,11 +74,11 @@ pub fn write_known(mut options: &[u8], keeps: impl Fn(u8) -> bool, out: &mut Vec
         match option {
             Next::Padding(kind) if keeps(kind) => out.push(kind),
             Next::Padding(_) => {}
+            Next::Bad | Next::Option([_]) => break,
             Next::Option(option) if keeps(option.first().copied().unwrap_or(0)) => {
                 out.extend_from_slice(option)
             }
             Next::Option(_) => {}
-            Next::Bad => break,
         }
     }
     let len = out.len() - start - 1;

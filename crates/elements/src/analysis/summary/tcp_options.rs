@@ -46,8 +46,13 @@ pub fn print(options: &[u8], shown: Shown, out: &mut Vec<u8>) {
     });
 }
 
+/// Whether an option has a length, the right one if its kind is known.
+fn is_right(option: &[u8]) -> bool {
+    option.len() > 1 && fits_kind(option)
+}
+
 /// Whether an option of a known kind has the right length.
-pub fn is_right(option: &[u8]) -> bool {
+pub fn fits_kind(option: &[u8]) -> bool {
     match u8_at(option, 0) {
         MSS => option.len() == 4,
         WINDOW_SCALE => option.len() == 3,
