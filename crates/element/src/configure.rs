@@ -37,6 +37,10 @@ pub trait Environment {
     fn is_alone(&self) -> bool {
         false
     }
+    /// Checks that `from` can write a handler, if it is known already which handlers there are.
+    fn check_writable(&self, _name: &str, _from: ElementIdx) -> Result<(), String> {
+        Ok(())
+    }
     /// `require`d features and the like: what the user asked for on the command line, such as the default burst.
     fn default_burst(&self) -> usize;
 }
@@ -114,13 +118,14 @@ impl<'a> Configure<'a> {
     }
 
     /// The handler call that argument `name` gives, if it is given. Its element must exist; whether that has the handler is
-    /// known only later.
+    /// known only later, unless the graph runs already.
     pub fn handler_call(&mut self, name: &'static str) -> Option<crate::HandlerCall> {
         let args::Raw(text) = self.args.get(name)?;
         let environment = self.environment;
         let checked = crate::HandlerCall::parse(&text).and_then(|call| {
             let exists = |element: &str| environment.find(element, self.element).is_some();
-            call.check_element(exists).map(|()| call)
+            call.check_element(exists)?;
+            environment.check_writable(&call.name, self.element).map(|()| call)
         });
         match checked {
             Ok(call) => Some(call),

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use args::{Args, Names, Scope, Told};
-use element::{Class, Configure, Element, ElementIdx, Environment, PortIdx, Runtime};
+use element::{Class, Configure, Element, ElementIdx, Environment, HandlerUse, PortIdx, Runtime};
 use graph::{Diagnostics, Graph, Severity};
 
 use crate::build::{BuildOptions, Engine, Layout, Registry};
 use crate::chatter::Voice;
 use crate::clock::{Clock, Time};
+use crate::handlers;
 use crate::order::configure_order;
 use crate::told::{line, tell, tell_of_host};
 use crate::wiring::Wiring;
@@ -74,9 +75,9 @@ impl Configured {
         wiring.shorten(&classes);
         let order = order_of(&classes);
         let Setup { time, burst, replica, n_threads, .. } = *setup;
-        let is_alone = false;
+        let world = None;
         let site =
-            Site { graph: &graph, wiring: &wiring, classes: &classes, burst, replica, n_threads, is_alone };
+            Site { graph: &graph, wiring: &wiring, classes: &classes, burst, replica, n_threads, world };
         let names = Arc::new(setup.names.of_same_host());
         let slots = configure_all(&site, &names, &classes, &order, diagnostics)?;
         let (clock, chatter) = (Clock::new(time), setup.chatter.clone());
@@ -149,8 +150,8 @@ pub(crate) struct Site<'a> {
     pub burst: usize,
     pub replica: (usize, usize),
     pub n_threads: usize,
-    /// Whether only one element is given a new configuration.
-    pub is_alone: bool,
+    /// Where the graph runs, if only one element is given a new configuration.
+    pub world: Option<&'a World>,
 }
 
 impl Environment for Site<'_> {
@@ -199,7 +200,12 @@ impl Environment for Site<'_> {
     }
 
     fn is_alone(&self) -> bool {
-        self.is_alone
+        self.world.is_some()
+    }
+
+    fn check_writable(&self, name: &str, from: ElementIdx) -> Result<(), String> {
+        let Some(world) = self.world else { return Ok(()) };
+        handlers::check(world, from, name, HandlerUse::Write).map(drop)
     }
 
     fn default_burst(&self) -> usize {
@@ -267,7 +273,7 @@ impl World {
         let graph = self.graph.clone();
         let (burst, replica, n_threads) = (self.burst, self.replica, self.n_threads);
         let (wiring, classes) = (&self.wiring, self.classes.as_slice());
-        let site = Site { graph: &graph, wiring, classes, burst, replica, n_threads, is_alone: true };
+        let site = Site { graph: &graph, wiring, classes, burst, replica, n_threads, world: Some(self) };
         let (made, told) = configure_one(&site, &self.names, class, idx, config);
         let Some(made) = made else {
             let lines = told.into_iter().map(|told| line(&told));

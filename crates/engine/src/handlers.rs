@@ -10,7 +10,7 @@ use crate::globals;
 use crate::world::World;
 pub(crate) use settings::configuration;
 pub use settings::with_argument;
-use settings::{moved_setting, set_argument, setting};
+use settings::{moved_setting, one_argument, set_argument, setting};
 use tasks::{first_task, read_task, write_task};
 pub(crate) use texts::describe;
 
@@ -238,7 +238,7 @@ pub fn write_here(world: &mut World, from: ElementIdx, name: &str, value: &str) 
     world.forget_times();
     if let Some((position, name)) = moved_setting(world, idx, handler) {
         let config = configuration(world, idx);
-        return world.reconfigure(idx, &set_argument(&config, Some(position), name, value.trim()));
+        return world.reconfigure(idx, &set_argument(&config, Some(position), name, &one_argument(value)));
     }
     let before =
         setting(world, idx, handler).map(|(position, name)| (position, name, configuration(world, idx)));

@@ -484,7 +484,7 @@ mod tests {
         check_reading(
             &format!(
                 "f :: FromDAGDump({file}, END_AFTER 2) -> Print(x, 8, TIMESTAMP true) -> Discard;
-                 DriverManager(wait 1s, read f.active, write f.extend_interval 1, wait 1s, read f.active, write f.active true, wait 1s,
+                 DriverManager(wait 1s, read f.active, writeq f.extend_interval \"1 // s\", wait 1s, read f.active, write f.active true, wait 1s,
                      write f.active x, write f.extend_interval x, write f.stop)"
             ),
             &["f.active", "f.filepos"],

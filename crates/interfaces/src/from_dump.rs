@@ -286,7 +286,7 @@ impl Element for FromDump {
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
             "active" => {
-                self.is_active = args::boolean(value).map_err(|_| "type mismatch")?;
+                self.is_active = args::boolean(&args::uncomment(value)).map_err(|_| "type mismatch")?;
                 if self.is_active {
                     self.wake(ctx);
                 }
@@ -296,8 +296,8 @@ impl Element for FromDump {
                 ctx.stop();
             }
             "extend_interval" => {
-                let interval =
-                    args::timestamp(value).map_err(|_| "'extend_interval' takes a time interval")?;
+                let interval = args::timestamp(&args::uncomment(value))
+                    .map_err(|_| "'extend_interval' takes a time interval")?;
                 self.source.window.extend(interval, self.end_call.is_some());
                 if self.end_call.is_some() {
                     self.is_active = true;
@@ -305,8 +305,9 @@ impl Element for FromDump {
                 }
             }
             "filepos" => {
-                let offset = args::integer(value).map_err(|_| "argument must be file offset")?;
-                self.source.seek(offset)?;
+                let offset = args::integer::<i64>(&args::uncomment(value)).ok();
+                let offset = offset.and_then(|offset| u64::try_from(offset).ok());
+                self.source.seek(offset.ok_or("argument must be file offset")?)?;
             }
             "reset_counts" => self.count = self.n_on_way,
             "reset_timing" => self.source.window.reset(),
@@ -571,6 +572,26 @@ mod tests {
                 f.filesize: 634593
                 f.encap: ETHER
                 u.scheduled: false
+            "#]],
+        );
+    }
+
+    #[test]
+    fn comments_and_spaces_around_values_do_not_count() {
+        let config = format!(
+            "f :: FromDump({LAN}, ACTIVE false) -> Discard;
+             DriverManager(writeq f.active \" true \", writeq f.filepos \"24 // the first\", writeq f.extend_interval \"/**/ 1s\",
+                 writeq f.active \"false /* no more */\", writeq f.filepos -1, writeq f.filepos 9223372036854775808, stop)"
+        );
+        check_reading(
+            &config,
+            &["f.active"],
+            expect![[r#"
+                While calling 'f.filepos -1':
+                  argument must be file offset
+                While calling 'f.filepos 9223372036854775808':
+                  argument must be file offset
+                f.active: false
             "#]],
         );
     }

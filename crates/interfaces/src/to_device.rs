@@ -193,7 +193,9 @@ impl Element for ToDevice {
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
-            "debug" => self.is_debugging = args::boolean(value).map_err(|_| "type mismatch")?,
+            "debug" => {
+                self.is_debugging = args::boolean(&args::uncomment(value)).map_err(|_| "type mismatch")?;
+            }
             "reopen" => {
                 // A socket that is shared its FromDevice binds anew.
                 let tx = match self.shared(ctx) {

@@ -118,6 +118,22 @@ mod tests {
     }
 
     #[test]
+    fn what_is_written_is_one_argument() {
+        crate::testing::check_reading(
+            "Idle -> e :: EtherRewrite(1:1:1:1:1:1, 2:2:2:2:2:2) -> Idle;
+            DriverManager(writeq e.src \"3:3:3:3:3:3, 4:4:4:4:4:4\", writeq e.src \"3:3:3:3:3:3 // x\", stop)",
+            &["e.config"],
+            expect![[r#"
+                While calling 'e.src 3:3:3:3:3:3, 4:4:4:4:4:4':
+                  DST: parse error
+                While calling 'e.src 3:3:3:3:3:3 // x':
+                  DST: parse error
+                e.config: 1:1:1:1:1:1, 2:2:2:2:2:2
+            "#]],
+        );
+    }
+
+    #[test]
     fn handlers_write_to_the_places_that_they_do_in_click() {
         crate::testing::check_reading(
             "Idle -> e :: EtherRewrite(1:1:1:1:1:1, 2:2:2:2:2:2) -> Idle;

@@ -231,6 +231,29 @@ mod tests {
     }
 
     #[test]
+    fn a_new_configuration_calls_only_what_can_be_called() {
+        check_reading(
+            "i :: InfiniteSource(LIMIT 1) -> c :: Counter -> Discard;
+             DriverManager(writeq i.config \"LIMIT 2, END_CALL echo\", writeq i.config \"LIMIT x, END_CALL c.count\",
+                 writeq i.config \"LIMIT 3, END_CALL reset\", writeq i.config \"LIMIT 4, END_CALL d.reset\", stop)",
+            &["i.config"],
+            expect![[r#"
+                While calling 'i.config LIMIT 2, END_CALL echo':
+                  END_CALL: no 'echo' write handler
+                  END_CALL: parse error
+                While calling 'i.config LIMIT x, END_CALL c.count':
+                  LIMIT: invalid number
+                  END_CALL: no 'c.count' write handler
+                  END_CALL: parse error
+                While calling 'i.config LIMIT 4, END_CALL d.reset':
+                  END_CALL: no element named 'd'
+                  END_CALL: parse error
+                i.config: LIMIT 3, END_CALL reset
+            "#]],
+        );
+    }
+
+    #[test]
     fn mistakes_are_told() {
         check_reading(
             "InfiniteSource(BURST 0) -> Discard",

@@ -170,7 +170,7 @@ impl Snapshot {
         let Placing { placed: Placed { graph, wiring, classes }, hows, without_state, replica } = *placing;
         let (burst, n_threads) = (self.burst, self.n_threads);
         let (is_first, replica) = (replica == 0, (replica, self.replica.1));
-        let site = Site { graph, wiring, classes, burst, replica, n_threads, is_alone: false };
+        let site = Site { graph, wiring, classes, burst, replica, n_threads, world: None };
         let (mut new, mut is_whole) = (Vec::new(), true);
         for idx in order_of(classes) {
             let Some(how) = hows[idx] else { continue };

@@ -60,6 +60,16 @@ pub fn set_argument(config: &str, position: Option<usize>, name: &str, value: &s
     args::join_args(&list)
 }
 
+/// A value as one argument: quoted, if it would be several, or if a part of it would be a comment.
+pub fn one_argument(value: &str) -> String {
+    let value = value.trim();
+    let read = args::split_args(value);
+    match read.iter().all(|arg| arg == value) && read.len() < 2 {
+        true => value.to_string(),
+        false => args::quote(value),
+    }
+}
+
 /// The configuration that an element has now, as its `config` handler tells it.
 pub fn configuration(world: &mut World, idx: ElementIdx) -> String {
     if let Some(at) = world.crew.as_ref().and_then(|crew| crew.elsewhere(idx)) {

@@ -162,7 +162,7 @@ impl<T: Trace> Element for TraceSource<T> {
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
             "active" => {
-                let is_active = args::boolean(value).map_err(|_| "type mismatch")?;
+                let is_active = args::boolean(&args::uncomment(value)).map_err(|_| "type mismatch")?;
                 self.set_active(ctx, is_active);
             }
             "stop" => {
@@ -170,8 +170,8 @@ impl<T: Trace> Element for TraceSource<T> {
                 ctx.stop();
             }
             "extend_interval" => {
-                let interval =
-                    args::timestamp(value).map_err(|_| "'extend_interval' takes a time interval")?;
+                let interval = args::timestamp(&args::uncomment(value))
+                    .map_err(|_| "'extend_interval' takes a time interval")?;
                 self.window.extend(interval, self.end_call.is_some());
                 if self.end_call.is_some() {
                     self.set_active(ctx, true);
