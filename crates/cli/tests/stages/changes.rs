@@ -113,11 +113,11 @@ fn changes_at_once_are_made_one_after_the_other() {
                 }
             };
             let begun: String =
-                commands.iter().map(|command| format!("weir {command} & p=\"$p $!\"; ")).collect();
-            let n_done =
+                commands.iter().map(|command| format!("weir {command} 2>&1 & p=\"$p $!\"; ")).collect();
+            let told =
                 place.output(&format!("{begun} n=0; for p in $p; do wait $p && n=$((n+1)); done; echo $n"));
-            let n_done = n_done.lines().last().and_then(|n| n.trim().parse().ok());
-            assert_eq!((n_done, stages(place, due.1).len()), (Some(due.0), due.1), "{commands:?}");
+            let n_done = told.lines().last().and_then(|n| n.trim().parse().ok());
+            assert_eq!((n_done, stages(place, due.1).len()), (Some(due.0), due.1), "{commands:?}: {told}");
             place.output("cat in.pcap > feed");
             until("all packets have come through", || place.read("out.pcap").len() == packets.len());
             drop(chain);
