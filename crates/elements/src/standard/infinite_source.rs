@@ -105,13 +105,13 @@ impl Element for InfiniteSource {
 
     fn write(&mut self, ctx: &mut Ctx<'_>, name: &str, value: &str) -> Result<(), String> {
         match name {
-            "data" => self.source.change(|template| {
+            "data" => self.source.change(ctx, |template| {
                 *template = Template::new(value.as_bytes().to_vec(), template.length)?;
                 Ok(())
             })?,
             "length" | "datasize" => {
                 let length = args::integer(value).map_err(|_| "length must be integer")?;
-                self.source.change(|template| {
+                self.source.change(ctx, |template| {
                     *template = Template::new(template.data.clone(), length)?;
                     Ok(())
                 })?;

@@ -103,7 +103,7 @@ impl Element for RandomSource {
             "length" => {
                 let length = args::integer(value).map_err(|_| "length must be integer")?;
                 let length = check_length(length)?;
-                self.source.change(|random| {
+                self.source.change(ctx, |random| {
                     random.length = length;
                     Ok(())
                 })?;

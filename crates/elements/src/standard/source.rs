@@ -27,8 +27,6 @@ pub struct Pace {
     count: Tally,
     /// Only with a push output.
     task: OnceLock<TaskId>,
-    /// Whether it takes part in a change of the graph, which starts it as if it were new; `config` alone does not.
-    is_changed: AtomicBool,
 }
 
 impl Pace {
@@ -45,7 +43,6 @@ impl Pace {
             end_call: None,
             count: Tally::default(),
             task: OnceLock::new(),
-            is_changed: AtomicBool::new(false),
         }
     }
 
@@ -143,6 +140,8 @@ pub struct Source<M> {
     /// What is made now.
     making: M,
     nonfull: Signal,
+    /// Whether it takes part in a change of the graph, which starts it as if it were new; `config` alone does not.
+    begins_anew: bool,
 }
 
 struct Common<M> {
@@ -157,12 +156,13 @@ impl<M: Making> Source<M> {
     /// A source that makes this.
     pub fn new(pace: Pace, making: M) -> Source<M> {
         let common = Common { pace, making: Mutex::new(making.clone()), is_changed: AtomicBool::new(false) };
-        Source { common: Arc::new(common), making, nonfull: Signal::Busy }
+        Source { common: Arc::new(common), making, nonfull: Signal::Busy, begins_anew: false }
     }
 
     /// The same source, for its handlers.
     pub fn second_hand(&self) -> Source<M> {
-        Source { common: self.common.clone(), making: self.making.clone(), nonfull: Signal::Busy }
+        let (common, making) = (self.common.clone(), self.making.clone());
+        Source { common, making, nonfull: Signal::Busy, begins_anew: false }
     }
 
     /// How many packets it makes, and when.
@@ -176,8 +176,14 @@ impl<M: Making> Source<M> {
     }
 
     /// Changes what is to be made.
-    pub fn change(&self, change: impl FnOnce(&mut M) -> Result<(), String>) -> Result<(), String> {
-        change(&mut self.making())?;
+    pub fn change(
+        &self,
+        ctx: &mut Ctx<'_>,
+        change: impl FnOnce(&mut M) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let mut making = self.making();
+        change(&mut making)?;
+        making.tell_length(ctx);
         self.common.is_changed.store(true, Relaxed);
         Ok(())
     }
@@ -256,8 +262,8 @@ impl<M: Making> Source<M> {
     }
 
     /// Takes part in a change of the graph.
-    pub fn foresee(&self) {
-        self.pace().is_changed.store(true, Relaxed);
+    pub fn foresee(&mut self) {
+        self.begins_anew = true;
     }
 
     /// Takes over the task of the source that this one replaces while the graph runs.
@@ -267,14 +273,13 @@ impl<M: Making> Source<M> {
             self.pace().task.get_or_init(|| *task);
             self.nonfull = old.nonfull.clone();
         }
-        if self.pace().is_changed.load(Relaxed) {
+        if self.begins_anew {
             self.wake(ctx);
         }
     }
 
     /// Lets the source go on after a handler was written.
     pub fn wake(&self, ctx: &mut Ctx<'_>) {
-        self.making().tell_length(ctx);
         let pace = self.pace();
         match pace.task.get() {
             _ if !pace.is_active.load(Relaxed) || pace.left() == 0 => {}

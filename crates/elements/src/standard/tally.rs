@@ -67,9 +67,8 @@ impl TallyRate {
     /// Goes on from another's average.
     pub fn take_over(&self, old: &TallyRate) {
         let old = old.average();
-        self.current.set(0);
-        self.jiffy.store(old.jiffy(), Relaxed);
         self.settle(|average| *average = old);
+        self.jiffy.store(old.jiffy(), Relaxed);
     }
 
     fn settle<R>(&self, act: impl FnOnce(&mut RateEwma) -> R) -> R {

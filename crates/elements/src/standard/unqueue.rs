@@ -7,12 +7,14 @@
 //! InfiniteSource -> Queue -> Unqueue(BURST 32) -> Discard;
 //! ```
 
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 use element::{
     handlers, same, Arg, Causes, Class, Configure, Ctx, Element, Failed, Handler, Signal, TaskId, Wake,
 };
+
+use super::tally::Tally;
 
 /// The class.
 pub const CLASS: Class =
@@ -54,7 +56,7 @@ struct State {
     fits: AtomicBool,
     is_active: AtomicBool,
     limit: AtomicI32,
-    count: AtomicU64,
+    count: Tally,
     task: OnceLock<TaskId>,
 }
 
@@ -70,7 +72,7 @@ impl Element for Unqueue {
             fits: AtomicBool::new(given.is_none()),
             is_active: AtomicBool::new(is_active),
             limit: AtomicI32::new(limit),
-            count: AtomicU64::new(0),
+            count: Tally::default(),
             task: OnceLock::new(),
         };
         Ok(Unqueue { state: Arc::new(state), signal: Signal::Busy })
@@ -107,7 +109,7 @@ impl Element for Unqueue {
             let (batch, n_idle) = ctx.pull_joint(0, burst, wanted);
             let n = batch.len();
             worked |= n > 0 && (burst > 1 || n_idle == 0);
-            self.state.add(n as u64);
+            self.state.count.add(n as u64);
             left -= n as u64;
             if left == 0 {
                 ctx.emit_noticed(0, batch, Causes::NOTHING);
@@ -132,7 +134,7 @@ impl Element for Unqueue {
         let state = &self.state;
         Ok(match name {
             "active" => state.is_active.load(Relaxed).to_string(),
-            "count" => state.count.load(Relaxed).to_string(),
+            "count" => state.count.get().to_string(),
             "burst" => state.burst.load(Relaxed).to_string(),
             "limit" => state.limit.load(Relaxed).to_string(),
             _ => return Err(format!("no {name} read handler")),
@@ -144,7 +146,7 @@ impl Element for Unqueue {
         let state = &self.state;
         match name {
             "active" => state.is_active.store(args::boolean(value).map_err(|_| "syntax error")?, Relaxed),
-            "reset" | "reset_counts" => state.count.store(0, Relaxed),
+            "reset" | "reset_counts" => state.count.set(0),
             "limit" => state.limit.store(number()?, Relaxed),
             "burst" => {
                 state.burst.store(unlimited(number()?), Relaxed);
@@ -165,7 +167,7 @@ impl Element for Unqueue {
 
     fn take_state(&mut self, ctx: &mut Ctx<'_>, old: Box<dyn Element>) {
         let Some(old) = same::<Unqueue>(ctx, old) else { return };
-        self.state.count.store(old.state.count.load(Relaxed), Relaxed);
+        self.state.count.set(old.state.count.get());
     }
 }
 
@@ -173,18 +175,13 @@ impl State {
     /// Packets that may still be moved.
     fn left(&self) -> u64 {
         let limit = u64::try_from(self.limit.load(Relaxed));
-        limit.map_or(u64::MAX, |limit| limit.saturating_sub(self.count.load(Relaxed)))
+        limit.map_or(u64::MAX, |limit| limit.saturating_sub(self.count.get()))
     }
 
     /// The burst of a run and what may be moved in all; `None` if there is nothing to do.
     fn plan(&self) -> Option<(usize, u64)> {
         let left = self.left();
         (self.is_active.load(Relaxed) && left > 0).then(|| (self.burst.load(Relaxed) as usize, left))
-    }
-
-    /// Counts packets.
-    fn add(&self, n: u64) {
-        self.count.store(self.count.load(Relaxed).wrapping_add(n), Relaxed);
     }
 }
 
